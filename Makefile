@@ -1,0 +1,44 @@
+# make test    set up .venv and run all checks
+# make demo    set up .venv and run CRYSTAL on the shipped set, with a table at the end
+# make format  format and fix what ruff can fix
+
+PYTHON := $(shell for p in python3.11 python3.12 python3.10 python3; do \
+	$$p -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 13))' 2>/dev/null && { echo $$p; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: setup test lint types demo format clean
+
+setup: $(READY)
+
+$(READY): setup.py
+	@test -n "$(PYTHON)" || { echo "Python 3.10, 3.11 or 3.12 is needed and none was found."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	touch $(READY)
+
+test: lint types
+	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+# The package is named lmms_eval_crystal wherever the checkout lies; a link gives mypy that name.
+types: setup
+	mkdir -p build/types
+	ln -sfn "$(CURDIR)" build/types/lmms_eval_crystal
+	cd build/types && ../../$(BIN)/mypy --config-file ../../pyproject.toml \
+		-p lmms_eval_crystal.metrics -p lmms_eval_crystal.reports -p lmms_eval_crystal.crystal_task \
+		-p lmms_eval_crystal.model_adapters -p lmms_eval_crystal.cli
+
+demo: setup
+	$(BIN)/crystal-eval demo --output out/demo
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf build dist out *.egg-info

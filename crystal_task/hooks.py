@@ -1,0 +1,128 @@
+"""The functions that the task YAMLs name: thin, each one step of the way of an item."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import datasets
+from PIL.Image import Image
+
+from ..errors import CrystalError
+from ..metrics import StepEncoder
+from ..metrics.signature import data_hash
+from . import paper_prompt, source
+from .checks import RawImages, check_columns, check_images, read_items, with_images
+from .errors import stop_the_run
+from .item import Item
+from .observe import watch
+from .prompt import PROMPT_FILE, Prompt, as_rgb, messages
+from .scoring import RUNS, TaskRun
+from .settings import Settings
+from .summary import finish
+
+DATA = Path(__file__).parent / "data"
+
+
+def own_prompt(settings: Settings) -> Prompt:
+    """The wording of the tasks ``crystal`` and ``crystal_mini``."""
+    return Prompt.from_file(settings.prompt_file or PROMPT_FILE)
+
+
+def authors_prompt(settings: Settings) -> Prompt:
+    """The wording of ``crystal_paper``: the authors', unless the user brings another."""
+    return Prompt.from_file(settings.prompt_file) if settings.prompt_file else paper_prompt.load()
+
+
+@stop_the_run
+def prepare_crystal(dataset: datasets.Dataset) -> datasets.Dataset:
+    """Checks all that could end the run later, and readies the task ``crystal``."""
+    return _prepare(dataset, "crystal", own_prompt, "ours", "", source.location_folder())
+
+
+@stop_the_run
+def prepare_crystal_paper(dataset: datasets.Dataset) -> datasets.Dataset:
+    """The same for ``crystal_paper``, with the authors' prompt and parser."""
+    return _prepare(dataset, "crystal_paper", authors_prompt, "released", "", source.location_folder())
+
+
+@stop_the_run
+def prepare_crystal_mini(dataset: datasets.Dataset) -> datasets.Dataset:
+    """The same for ``crystal_mini``, with an encoder that needs no hub."""
+    return _prepare(dataset, "crystal_mini", own_prompt, "ours", "minilm", DATA)
+
+
+def _prepare(
+    dataset: datasets.Dataset,
+    task: str,
+    prompt: Callable[[Settings], Prompt],
+    parser: str,
+    encoder: str,
+    folder: Path | None,
+) -> datasets.Dataset:
+    settings = Settings.from_environment()
+    wording = prompt(settings)
+    check_columns(dataset)
+    dataset = with_images(dataset, folder)
+    items = read_items(dataset)
+    images = RawImages(dataset)
+    check_images(images)
+    _check_device(settings.encoder_device)
+    RUNS[task] = TaskRun(
+        task=task,
+        items=items,
+        images=images,
+        prompt=wording,
+        parser=parser,
+        settings=settings,
+        encoder=StepEncoder(settings.encoder or encoder or None),
+        data_hash=data_hash((item.full_question, item.answer, item.reference_steps) for item in items),
+    )
+    watch(sys.modules["lmms_eval.evaluator"], finish)
+    # Documents reach the other hooks alone, so each says which task and which row it is.
+    dataset = dataset.add_column("crystal_task", [task] * len(items))
+    return dataset.add_column("crystal_index", list(range(len(items))))
+
+
+def _check_device(device: str) -> None:
+    if not device:
+        return
+    import torch
+
+    try:
+        torch.empty(0, device=device)
+    except Exception as error:  # torch raises RuntimeError, AssertionError and others for what it lacks
+        raise CrystalError(
+            f"CRYSTAL_ENCODER_DEVICE={device} cannot be used here ({str(error).splitlines()[0]}); set it to cpu or "
+            "cuda:0, or unset it for this rank's GPU."
+        ) from error
+
+
+def doc_to_text(doc: dict[str, Any]) -> str:
+    """The prompt of a document, for simple models and for the harness's log."""
+    run = RUNS[doc["crystal_task"]]
+    return run.prompt.fill(run.items[doc["crystal_index"]])
+
+
+def doc_to_visual(doc: dict[str, Any]) -> list[Image]:
+    """The image of a document, for simple models."""
+    return [as_rgb(doc["image"])]
+
+
+def doc_to_messages(doc: dict[str, Any]) -> list[dict[str, Any]]:
+    """The conversation of a document, for chat models."""
+    return messages(doc_to_text(doc), as_rgb(doc["image"]))
+
+
+def doc_to_target(doc: dict[str, Any]) -> str:
+    """The reference answer."""
+    return Item.from_row(doc, 0).answer
+
+
+@stop_the_run
+def process_results(doc: dict[str, Any], results: Sequence[str]) -> dict[str, Any]:
+    """The metrics of a document as floats, and its record under ``crystal``."""
+    return RUNS[doc["crystal_task"]].record(doc["crystal_index"], results[0])

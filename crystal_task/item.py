@@ -1,0 +1,71 @@
+"""One question of the benchmark, as every other part of the package sees it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..metrics.options import option_letter, question_with_options
+
+#: The five sources of the benchmark; each has metrics of its own.
+SOURCES = ("mathvision", "scienceqa", "realworldqa", "mmvp", "plotqa")
+_LETTERED = re.compile(r"\s*\(?([A-Z])[).:]\s+(?=\S)")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A question with its answer, ordered reference steps and options (none: an open question).
+
+    ``index`` is the row of the dataset, ``source`` the normalised name of the benchmark that the
+    question comes from, empty where it is not stated.
+    """
+
+    index: int
+    question: str
+    answer: str
+    reference_steps: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    source: str = ""
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any], index: int) -> "Item":
+        """The item of a dataset row. ``choices`` wins where a row fills both ``choices`` and ``options``.
+
+        >>> Item.from_row({"question": "Red?", "answer": "yes", "reference_steps": ["It is red"]}, 3).options
+        ()
+        """
+        return cls(
+            index=index,
+            question=_text(row.get("question")),
+            answer=_text(row.get("answer")),
+            reference_steps=tuple(_text(step) for step in row.get("reference_steps") or ()),
+            options=_unlettered([_text(option) for option in row.get("choices") or row.get("options") or ()]),
+            source=normalise_source(_text(row.get("source"))),
+        )
+
+    @property
+    def full_question(self) -> str:
+        """The question with its options as ``A) ...`` lines."""
+        return question_with_options(self.question, self.options)
+
+
+def normalise_source(name: str) -> str:
+    """One spelling for a source that is spelled in several ways in the wild.
+
+    >>> normalise_source("ScienceQA-IMG"), normalise_source("MATH-Vision"), normalise_source("Real World QA")
+    ('scienceqa', 'mathvision', 'realworldqa')
+    """
+    letters = re.sub(r"[^a-z0-9]", "", name.lower())
+    return letters.removesuffix("img") if letters.removesuffix("img") in SOURCES else letters
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _unlettered(options: Sequence[str]) -> tuple[str, ...]:
+    """Options without letters of their own, which would be shown twice: ``A) (A) red``."""
+    found = [_LETTERED.match(option) for option in options[:26]]
+    if len(options) <= 26 and all(match and match[1] == option_letter(index) for index, match in enumerate(found)):
+        return tuple(option[match.end() :] for option, match in zip(options, found, strict=True) if match)
+    return tuple(options)

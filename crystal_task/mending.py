@@ -1,0 +1,131 @@
+"""JSON in text: finds it between prose and fences, reads it where it is sound and mends it where it is not."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import json_repair
+
+from .latex import protect_latex
+from .scanner import Sketch, scan
+from .shapes import Members, decoder
+
+# json-repair reads some 400 kB of skeleton a second; it is given no more than a fraction of a second's worth.
+REPAIR_LIMIT = 60_000
+# How many broken objects inside broken objects are read once more on their own; each costs a pass over the text.
+_MAX_RESTARTS = 4
+
+_SPACE = r"[\s\ufeff\u200b-\u200d\u2060]*"
+_START = re.compile(
+    rf"\{{(?={_SPACE}(?:\\?[\"'“”‘]|[A-Za-z_]\w{{0,40}}\s*:|//|\}}|\Z))|\[(?={_SPACE}(?:[\"'“”‘{{]|\Z))"
+)
+_ESCAPED_START = re.compile(rf"\{{{_SPACE}\\\"")
+_RESTART = re.compile(r"\{\s*[\"'“”](?:reasoning[_ -]?)?steps[\"'“”]\s*:", re.IGNORECASE)
+_TRAILING_COMMA = re.compile(r",+(?=[\]}])")
+_PLACE = re.compile(r"§(\d{1,9})§")
+_ESCAPED = re.compile(r'\\(["\\/n])')
+_DECODER = decoder(strict=False)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A JSON value found in text: where it begins, what it is, and whether the text breaks off inside it."""
+
+    start: int
+    value: Any
+    broken_off: bool
+
+
+def find_json(text: str) -> list[Found]:
+    """All JSON objects, and lists of strings or objects, at the top level of ``text``, in their order.
+
+    ``text`` must have been through ``protect_latex``. Of a value that the text breaks off, what is complete comes back.
+
+    >>> [found.value for found in find_json('Draft: {"answer": "A"}. Final: {"answer": "B"')]
+    [[('answer', 'A')], [('answer', 'B')]]
+    """
+    found: list[Found] = []
+    broken: list[tuple[int, int]] = []
+    position = 0
+    while (start := _START.search(text, position)) is not None:
+        begin = start.start()
+        if _ESCAPED_START.match(text, begin):
+            # A whole response escaped once too often; all that follows is.
+            rest = protect_latex(_ESCAPED.sub(lambda match: "\n" if match[1] == "n" else match[1], text[begin:]))
+            if not _ESCAPED_START.match(rest):
+                return [*found, *(Found(begin + each.start, each.value, each.broken_off) for each in find_json(rest))]
+        try:
+            value, end = _DECODER.raw_decode(text, begin)
+            found.append(Found(begin, value, broken_off=False))
+        except (ValueError, RecursionError):
+            sketch = scan(text, begin)
+            if sketch is None:
+                break
+            end = max(sketch.end, begin + 1)
+            found.append(Found(begin, mend(sketch), sketch.broken_off))
+            broken.append((begin + 1, end))
+        position = end
+    found += _restarted(text, broken)
+    return sorted(found, key=lambda each: each.start)
+
+
+def _restarted(text: str, broken: list[tuple[int, int]]) -> list[Found]:
+    """Responses that begin inside broken ones: a model that starts over without closing its draft."""
+    starts = [match.start() for begin, end in broken for match in _RESTART.finditer(text, begin, end)]
+    found = []
+    for start in starts[-_MAX_RESTARTS:]:
+        sketch = scan(text, start)
+        if sketch is not None:
+            found.append(Found(start, mend(sketch), sketch.broken_off))
+    return found
+
+
+def mend(sketch: Sketch) -> Any:
+    """The value of a sketch: read as it is, else by json-repair, else its strings by the key that they follow.
+
+    json-repair sees the skeleton only, never a model's words.
+
+    >>> mend(Sketch('{"§0§":["§1§" "§2§",]}', ["steps", "a", "b"], 0, True, False))
+    [('steps', ['a', 'b'])]
+    """
+    skeleton = _TRAILING_COMMA.sub("", sketch.skeleton)
+    try:
+        value = _DECODER.decode(skeleton)
+    except (ValueError, RecursionError):
+        value = _repaired(skeleton) if len(skeleton) <= REPAIR_LIMIT else None
+        if not value:
+            value = _salvaged(skeleton)
+    return _filled(value, sketch.strings)
+
+
+def _repaired(skeleton: str) -> Any:
+    try:
+        return json_repair.loads(skeleton, skip_json_loads=True)
+    except Exception:  # a third party's repair of hostile text: whatever it raises, the salvage below still works
+        return None
+
+
+def _salvaged(skeleton: str) -> Members:
+    """Members by the colons alone: every string that a colon follows is a key, the strings up to the next its value."""
+    members = Members()
+    for string, colon in re.findall(r'"(§\d+§)"(:?)', skeleton):
+        if colon:
+            members.append((string, []))
+        elif members:
+            members[-1][1].append(string)
+    return members
+
+
+def _filled(value: Any, strings: list[str]) -> Any:
+    """``value`` with the strings put where their numbers are."""
+    if isinstance(value, dict):
+        value = Members(value.items())
+    if isinstance(value, Members):
+        return Members((_put(key, strings), _filled(item, strings)) for key, item in value)
+    if isinstance(value, list):
+        return [_filled(item, strings) for item in value]
+    return _put(value, strings) if isinstance(value, str) else value
+
+
+def _put(text: str, strings: list[str]) -> str:
+    return _PLACE.sub(lambda match: strings[int(match[1])] if int(match[1]) < len(strings) else "", text)

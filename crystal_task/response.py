@@ -1,0 +1,189 @@
+"""The response parser: from the text that a model wrote to steps, answer and what state the text was in.
+
+The way through: whole text as JSON, reasoning blocks dropped, JSON found and mended, prose. What LaTeX does to JSON is
+in ``latex.py``, the reading of broken JSON in ``scanner.py`` and ``mending.py``, the shapes of steps and answers in
+``shapes.py``, prose in ``prose.py``.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from .cleaning import clean
+from .latex import protect_latex
+from .mending import Found, find_json
+from .prose import read_prose
+from .shapes import Fields, Members, Number, decoder, read_bare_list, read_fields
+from .thinking import drop_reasoning
+
+Status = Literal["valid", "recovered", "malformed", "empty", "failed"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+# Stands where a response has no usable step: it counts as one predicted step, and is never encoded nor matched.
+PLACEHOLDER_STEP = "[no usable response]"
+
+_STEPS_KEY, _ANSWER_KEY = "reasoning_steps", "answer"
+_FAILURE = re.compile(r"\s*\[LMMS_EVAL_(?:REQUEST_FAILED|BUDGET_EXCEEDED)\b")
+_BLANKS = "\ufeff\u200b\u200c\u200d\u2060"
+_FENCE = re.compile(r"\A```\w*|```\Z")
+# A response encoded twice is met with; more often than that nothing is gained.
+_MAX_ENCODINGS = 3
+_STRICT = decoder(strict=True)
+
+
+@dataclass(frozen=True)
+class Response:
+    """What a text says: its steps, its answer (None: none), its state, and whether it breaks off.
+
+    ``truncated`` is about the text alone: it ends inside its JSON or its reasoning block. A generation that reached
+    its limit of tokens is truncated too, which only its count can tell.
+    """
+
+    steps: list[str]
+    answer: str | None
+    status: Status
+    truncated: bool = False
+
+    @property
+    def is_placeholder(self) -> bool:
+        """Whether the one step is ``PLACEHOLDER_STEP`` and not a model's."""
+        return self.status not in ("valid", "recovered") and self.steps == [PLACEHOLDER_STEP]
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the text gave its steps and answer, as asked for or after mending."""
+        return self.status in ("valid", "recovered")
+
+
+def parse_response(text: object) -> Response:
+    r"""The steps and the answer of what a model wrote; never raises, on any text.
+
+    Status ``valid``: the whole text, but for white space around it, is JSON with exactly the keys ``reasoning_steps``
+    (a list of non-blank strings) and ``answer`` (a string), each once, and nothing in it had to be changed: no escape
+    read as LaTeX, no control character but the one of ``\r\n`` removed, no lone surrogate replaced. ``recovered``:
+    something was mended or taken out of other text. ``malformed`` (nothing usable), ``empty`` and ``failed`` (the
+    harness's own marker) have the placeholder for steps and no answer. What is no string is read as its ``str``, None
+    as the empty text.
+
+    >>> parse_response('{"reasoning_steps": ["The sign is red"], "answer": "B"}')
+    Response(steps=['The sign is red'], answer='B', status='valid', truncated=False)
+    >>> parse_response('{"reasoning_steps": ["The sign is red", "It has eig')
+    Response(steps=['The sign is red'], answer=None, status='recovered', truncated=True)
+    >>> parse_response("I cannot see an image.")
+    Response(steps=['[no usable response]'], answer=None, status='malformed', truncated=False)
+    """
+    return _parse(as_text(text), _MAX_ENCODINGS)
+
+
+def text_status(text: str) -> Literal["empty", "failed"] | None:
+    """``failed`` for the harness's failure markers, ``empty`` for blank text, None for text that may say something.
+
+    >>> text_status("[LMMS_EVAL_BUDGET_EXCEEDED]"), text_status(" "), text_status("B")
+    ('failed', 'empty', None)
+    """
+    if not text.strip().strip(_BLANKS).strip():
+        return "empty"
+    return "failed" if _FAILURE.match(text) else None
+
+
+def as_text(value: object) -> str:
+    """``value`` as text: None as the empty text, bytes as UTF-8.
+
+    >>> as_text(None), as_text(3)
+    ('', '3')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return "" if value is None else str(value)
+
+
+def _parse(text: str, encodings: int) -> Response:
+    status = text_status(text)
+    if status is not None:
+        return _unusable(status)
+    stripped = text.strip()
+    protected = protect_latex(stripped)
+    if stripped[0] in '{["':
+        value = _decoded(protected)
+        if protected == stripped and _is_exact(value):
+            return _exact(value)
+        if isinstance(value, str) and not isinstance(value, Number) and encodings > 1:
+            inner = _parse(value, encodings - 1)
+            return Response(inner.steps, inner.answer, "recovered", inner.truncated) if inner.is_usable else inner
+        fields = read_fields(value) or read_bare_list(value)
+        if fields is not None:
+            return Response(fields.steps, fields.answer, "recovered")
+    visible = drop_reasoning(stripped)
+    if visible is None:
+        return _unusable("malformed", truncated=True)
+    return _recover(visible)
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return _STRICT.decode(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_exact(value: Any) -> bool:
+    """Whether the JSON is exactly what was asked for, each key once."""
+    if not isinstance(value, Members) or {key for key, _ in value} != {_STEPS_KEY, _ANSWER_KEY} or len(value) != 2:
+        return False
+    members = dict(value)
+    steps, answer = members[_STEPS_KEY], members[_ANSWER_KEY]
+    if not isinstance(steps, list) or isinstance(steps, Members):
+        return False
+    return all(_is_string(step) and step.strip() for step in steps) and _is_string(answer)
+
+
+def _is_string(value: Any) -> bool:
+    return isinstance(value, str) and not isinstance(value, Number)
+
+
+def _exact(value: Members) -> Response:
+    members = dict(value)
+    given = [*members[_STEPS_KEY], members[_ANSWER_KEY]]
+    cleaned = [clean(text) for text in given]
+    unchanged = all(text.replace("\r\n", "\n") == result for text, result in zip(given, cleaned, strict=True))
+    *steps, answer = cleaned
+    return Response(
+        [step for step in steps if step.strip()],
+        answer if answer.strip() else None,
+        "valid" if unchanged else "recovered",
+    )
+
+
+def _recover(text: str) -> Response:
+    """The response in text that is not JSON as a whole: the last JSON that holds something, else prose."""
+    found = find_json(protect_latex(text))
+    truncated = bool(found) and found[-1].broken_off
+    fields = [each for value in found if (each := read_fields(value.value)) is not None]
+    holding = [each for each in fields if each.holds_something]
+    lists = [each for value in found if (each := read_bare_list(value.value)) is not None]
+    if holding:
+        best: Fields | None = holding[-1]
+    elif lists and _is_all(text, found):
+        best = lists[-1]
+    elif (prose := read_prose(text)) is not None:
+        best = Fields([clean(step) for step in prose.steps], None if prose.answer is None else clean(prose.answer))
+    elif lists:
+        best = lists[-1]
+    else:
+        # An empty response is one, if the model closed it: it says that there is nothing.
+        best = fields[-1] if fields and not truncated else None
+    if best is None:
+        return _unusable("malformed", truncated)
+    return Response(best.steps, best.answer, "recovered", truncated)
+
+
+def _is_all(text: str, found: list[Found]) -> bool:
+    """Whether nothing but a fence stands before the JSON."""
+    before = _FENCE.sub("", text.strip().lstrip(_BLANKS)).lstrip()
+    return len(found) == 1 and before.startswith("[")
+
+
+def _unusable(status: Status, truncated: bool = False) -> Response:
+    return Response([PLACEHOLDER_STEP], None, status, truncated)

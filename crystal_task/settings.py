@@ -1,0 +1,63 @@
+"""What a user can set from outside, read from the environment in one place."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import user_data_dir
+
+from ..errors import CrystalError
+from ..metrics import ALPHA, TAU
+
+HUB_DATASET = "waybarrios/CRYSTAL"
+APP_NAME = "lmms-eval-crystal"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The ``CRYSTAL_*`` variables; empty where a variable is not set."""
+
+    dataset: str
+    revision: str
+    encoder: str
+    encoder_device: str
+    tau: float
+    alpha: float
+    prompt_file: str
+    judge: str
+
+    @classmethod
+    def from_environment(cls) -> "Settings":
+        """Reads the environment. Raises ``CrystalError`` for a threshold or weight out of its range."""
+        return cls(
+            dataset=_text("CRYSTAL_DATASET") or HUB_DATASET,
+            revision=_text("CRYSTAL_REVISION"),
+            encoder=_text("CRYSTAL_ENCODER"),
+            encoder_device=_text("CRYSTAL_ENCODER_DEVICE"),
+            tau=_number("CRYSTAL_TAU", TAU, -1.0, 1.0),
+            alpha=_number("CRYSTAL_ALPHA", ALPHA, 0.0, 1.0),
+            prompt_file=_text("CRYSTAL_PROMPT_FILE"),
+            judge=_text("CRYSTAL_JUDGE"),
+        )
+
+
+def data_folder() -> Path:
+    """Where this package keeps what a user gave it, the authors' prompt for one."""
+    return Path(user_data_dir(APP_NAME, appauthor=False))
+
+
+def _text(variable: str) -> str:
+    return os.environ.get(variable, "").strip()
+
+
+def _number(variable: str, default: float, low: float, high: float) -> float:
+    text = _text(variable)
+    if not text:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not low <= value <= high:
+        raise CrystalError(f"{variable}={text!r} must be a number from {low:g} to {high:g}; unset it for {default:g}.")
+    return value

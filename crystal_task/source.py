@@ -1,0 +1,136 @@
+"""Where the data is. The task YAMLs name ``dataset_path`` and ``dataset_kwargs`` of this module.
+
+Both are attributes that are computed when the harness loads a task (PEP 562), so that
+``CRYSTAL_DATASET`` and ``CRYSTAL_REVISION`` work with the plain ``lmms-eval`` command. The data is
+opened here once, because what the harness says of data that it cannot open takes a minute of retries
+and ends in a traceback with exit code 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import CrystalError
+from .errors import stop_the_run
+from .settings import HUB_DATASET, Settings
+
+SPLIT = "test"
+#: Builders of the datasets library for files of these endings.
+BUILDERS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".arrow": "arrow"}
+
+
+@dataclass(frozen=True)
+class Location:
+    """Arguments of ``datasets.load_dataset`` (or ``load_from_disk``), and the folder that paths in the data start from."""
+
+    path: str
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
+
+    @property
+    def is_local(self) -> bool:
+        return self.folder is not None
+
+
+def locate(dataset: str, revision: str = "") -> Location:
+    """What ``CRYSTAL_DATASET`` stands for: a hub id, a ``save_to_disk`` folder, or parquet/JSONL files.
+
+    Raises ``CrystalError`` for a path that holds none of these.
+    """
+    path = Path(dataset).expanduser()
+    if path.is_dir():
+        return _folder(path.resolve())
+    if path.is_file():
+        if path.suffix not in BUILDERS:
+            raise CrystalError(_advice(dataset, f"files of type {path.suffix or 'none'} are not understood"))
+        return _files([path.resolve()])
+    if dataset.count("/") != 1 or dataset.startswith(("/", ".", "~")) or path.suffix in BUILDERS:
+        raise CrystalError(_advice(dataset, "there is no such file or folder"))
+    return Location(dataset, {"revision": revision} if revision else {})
+
+
+def _folder(path: Path) -> Location:
+    if (path / "dataset_dict.json").is_file():
+        splits = sorted(entry.name for entry in path.iterdir() if (entry / "state.json").is_file())
+        if SPLIT in splits:
+            return Location(str(path), {"load_from_disk": True}, path)
+        if len(splits) != 1:
+            raise CrystalError(
+                _advice(str(path), f"its splits are {', '.join(splits) or 'none'}, none named {SPLIT!r}")
+            )
+        return _folder(path / splits[0])
+    for pattern in ("*.arrow", "*.parquet", "*.jsonl", "**/*.parquet", "**/*.jsonl"):
+        files = sorted(path.glob(pattern))
+        if files:
+            return _files(files, path)
+    raise CrystalError(_advice(str(path), "the folder holds no saved dataset and no parquet or JSONL files"))
+
+
+def _files(files: list[Path], folder: Path | None = None) -> Location:
+    builder = BUILDERS[files[0].suffix]
+    return Location(builder, {"data_files": {SPLIT: [str(file) for file in files]}}, folder or files[0].parent)
+
+
+def open_dataset(location: Location, name: str) -> None:
+    """Opens the data once, to fill the cache that the harness reads and to fail with a sentence."""
+    import datasets
+    from lmms_eval.api.task import _resolve_hf_datasets_cache_dir
+
+    try:
+        if location.kwargs.get("load_from_disk"):
+            splits = datasets.load_from_disk(location.path)
+        else:
+            splits = datasets.load_dataset(location.path, cache_dir=_resolve_hf_datasets_cache_dir(), **location.kwargs)
+    except Exception as error:  # builders and hub clients raise whatever they like
+        reason = _first_line(error)
+        if location.is_local:
+            raise CrystalError(_advice(name, f"reading it failed: {reason}")) from error
+        raise CrystalError(_hub_advice(name, reason)) from error
+    if SPLIT not in splits:
+        raise CrystalError(_advice(name, f"its splits are {', '.join(splits)}, none named {SPLIT!r}"))
+
+
+def _hub_advice(name: str, reason: str) -> str:
+    return (
+        f"The dataset {name} could not be fetched from the Hugging Face hub ({reason}). It is gated: accept its terms at "
+        f"https://huggingface.co/datasets/{name} and log in with `hf auth login` (or set HF_TOKEN); without the hub, set "
+        "CRYSTAL_DATASET to a local copy (a save_to_disk folder, parquet or JSONL files), or try the task crystal_mini, "
+        "which needs neither."
+    )
+
+
+def _advice(name: str, problem: str) -> str:
+    return (
+        f"CRYSTAL_DATASET={name}: {problem}. Set it to a hub id (default {HUB_DATASET}), to a folder written by "
+        "save_to_disk, or to parquet or JSONL files with the columns image, question, answer and reference_steps."
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
+
+
+@stop_the_run
+def current_location() -> Location:
+    """The location that the environment asks for, opened."""
+    settings = Settings.from_environment()
+    location = locate(settings.dataset, settings.revision)
+    open_dataset(location, settings.dataset)
+    return location
+
+
+def location_folder() -> Path | None:
+    """The folder that image paths in local data start from; None for the hub."""
+    settings = Settings.from_environment()
+    return locate(settings.dataset, settings.revision).folder
+
+
+def __getattr__(name: str) -> Any:
+    if name == "dataset_path":
+        return current_location().path
+    if name == "dataset_kwargs":
+        return dict(current_location().kwargs)
+    raise AttributeError(name)

@@ -1,0 +1,39 @@
+"""CRYSTAL's scoring on its own: matching, order, step scores, answers, averages, signatures.
+
+Knows nothing of the harness. Scores and encoder are there on import; the answer rules, which need
+heavier libraries, load when they are first asked for.
+"""
+
+from .aggregate import MacroMean, aggregate, macro_mean
+
+from .answers import AnswerVerdict, judge_answer
+from .embeddings import EmbeddingTable, Encoder
+from .encoder import StepEncoder
+from .matching import TAU, cosine_similarity, match_steps
+from .order import ALPHA, kendall_tau, lis_ratio, ordered_f1
+from .signature import GenerationSignature, ScorerSignature
+from .steps import StepScores, score_embedded, score_items, score_steps
+
+__all__ = [
+    "ALPHA",
+    "TAU",
+    "AnswerVerdict",
+    "EmbeddingTable",
+    "Encoder",
+    "GenerationSignature",
+    "MacroMean",
+    "ScorerSignature",
+    "StepEncoder",
+    "StepScores",
+    "aggregate",
+    "cosine_similarity",
+    "judge_answer",
+    "kendall_tau",
+    "lis_ratio",
+    "macro_mean",
+    "match_steps",
+    "ordered_f1",
+    "score_embedded",
+    "score_items",
+    "score_steps",
+]

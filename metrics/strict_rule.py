@@ -1,0 +1,226 @@
+r"""The strict answer rule: what a careful marker would decide, and in which order.
+
+Identical text is right. Then the kind of the reference decides how the prediction is read: as an option,
+a yes or no, a time, a list of parts, a quantity, a formula, and as text last.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .algebra import Algebra
+from .answer_text import MAX_READ_CHARS, answer_part, bare_answer, clean_markup, plain_form
+from .choices import Choice, read_choice, read_letter
+from .math_gate import acts, to_latex
+from .moments import same_moment
+from .options import known_options
+from .polarity import polarity, reads_as_boolean
+from .quantities import Quantity, read_quantity, same_quantity, says_none
+from .sequences import Parts, read_parts, same_parts
+from .units import split_unit
+
+_REFUSAL = re.compile(
+    r"\b(?:insufficient|not enough|too little|no) (?:\w+ )?(?:information|data|detail|context|evidence)\b"
+    r"|\b(?:can ?not|can't|could not|couldn't|unable to|impossible to|not possible to) (?:be )?"
+    r"(?:determined?|answer(?:ed)?|tell|say|told|known?|inferred|seen?|identif(?:y|ied)|concluded?|decided?)\b"
+    r"|\b(?:not|un)(?: be)? ?(?:determinable|answerable|specified)\b"
+    r"|^(?:unknown|undetermined|indeterminate|i (?:don't|do not) know|not (?:known|sure|given|stated|provided))$",
+    re.IGNORECASE,
+)
+# A refusal is short; in a longer text such a phrase is an aside.
+_MAX_REFUSAL_WORDS = 25
+_SINGLE_LETTER = re.compile(r"^[(\[]?([A-Za-z])[)\].:]?$")
+_RATIO = re.compile(r"^(\d{1,9}(?:\.\d{1,9})?)\s*(?::|to)\s*(\d{1,9}(?:\.\d{1,9})?)$")
+_ASKS_RATIO = re.compile(r"\b(?:ratio|proportion|odds|scale)\b", re.IGNORECASE)
+_ASSIGNMENT = re.compile(r"^\s*([A-Za-z])\s*=(?!.*=)")
+
+
+@dataclass(frozen=True)
+class StrictVerdict:
+    """Whether a prediction is right, which kind of answer decided, and whether the rule really decides."""
+
+    correct: bool
+    kind: str
+    settled: bool = True
+
+
+@dataclass(frozen=True)
+class _Text:
+    """An answer as given to the readers: without its dress, and without words that only open a sentence."""
+
+    part: str
+    bare: str
+
+
+def strict_verdict(prediction: str, reference: str, question: str = "", options: Sequence[str] = ()) -> StrictVerdict:
+    r"""The strict verdict on a prediction; its kind is option, boolean, number, math, text or none.
+
+    >>> strict_verdict("(C)", "middle console", options=["left console", "right console", "middle console"])
+    StrictVerdict(correct=True, kind='option', settled=True)
+    >>> strict_verdict("12 m", "12 cm").correct, strict_verdict(r"2\sqrt{2}", r"\sqrt{8}").kind
+    (False, 'math')
+    """
+    if not prediction.strip() or not reference.strip():
+        return StrictVerdict(False, "none")
+    if max(len(prediction), len(reference)) > MAX_READ_CHARS:
+        same = prediction.strip() == reference.strip() or _same_plain(prediction, reference)
+        return StrictVerdict(same, "text", same)
+    return _Marker(question, known_options(question, options)).verdict(prediction, reference)
+
+
+class _Marker:
+    """One verdict: the question with its options, and the algebra that it may still use."""
+
+    def __init__(self, question: str, options: Sequence[str]) -> None:
+        self._question = question
+        self._options = options
+        self._algebra = Algebra()
+
+    def verdict(self, prediction: str, reference: str) -> StrictVerdict:
+        given, wanted = _read(prediction), _read(reference)
+        identical = prediction.strip() == reference.strip() or given.part.casefold() == wanted.part.casefold()
+        choice = self._choice(wanted) if self._options else None
+        if identical:
+            return StrictVerdict(True, "option" if choice and choice.indexes else _kind(wanted))
+        if self._options:
+            chosen = self._choice(given)
+            if choice and choice.indexes:
+                return StrictVerdict(chosen is not None and choice.agrees(chosen), "option", chosen is not None)
+            if chosen and chosen.by_letter and len(chosen.indexes) == 1:
+                given = _read(self._options[next(iter(chosen.indexes))])
+        else:
+            letter = _SINGLE_LETTER.match(wanted.part)
+            if letter:
+                got = read_letter(given.part)
+                return StrictVerdict(got == letter[1].upper(), "option", got is not None)
+        return self._open(given, wanted)
+
+    def _choice(self, text: _Text) -> Choice | None:
+        return read_choice(text.part, self._options, self._same)
+
+    def _same(self, one: str, other: str) -> bool:
+        """Whether two texts are one answer to an open question."""
+        return self._open(_read(one), _read(other)).correct
+
+    def _open(self, given: _Text, wanted: _Text) -> StrictVerdict:
+        if _same_plain(given.bare, wanted.bare) or _same_plain(given.part, wanted.part):
+            return StrictVerdict(True, _kind(wanted))
+        refusals = _refuses(given.part), _refuses(wanted.part)
+        if any(refusals):
+            return StrictVerdict(all(refusals), "text", refusals[0])
+        if reads_as_boolean(wanted.part):
+            said = polarity(given.part, self._question)
+            return StrictVerdict(said is not None and said == polarity(wanted.part), "boolean", said is not None)
+        return (
+            self._moment(given, wanted)
+            or self._parts(given, wanted)
+            or self._number(given, wanted)
+            or self._formula(given, wanted)
+            or StrictVerdict(False, "text", False)
+        )
+
+    def _moment(self, given: _Text, wanted: _Text) -> StrictVerdict | None:
+        ratio = _ratio(wanted.bare)
+        if ratio is not None and (":" in wanted.bare or _ASKS_RATIO.search(self._question)):
+            of_given = _ratio(given.bare)
+            quantity = read_quantity(given.bare)
+            of_given = quantity.value if of_given is None and quantity and not quantity.unit else of_given
+            if _ASKS_RATIO.search(self._question) or same_moment(wanted.bare, wanted.bare) is None:
+                return StrictVerdict(of_given == ratio, "number")
+        same = same_moment(given.bare, wanted.bare)
+        return None if same is None else StrictVerdict(same, "number")
+
+    def _parts(self, given: _Text, wanted: _Text) -> StrictVerdict | None:
+        parts = read_parts(wanted.bare)
+        if parts is None or (not parts.brackets and read_quantity(wanted.bare)):
+            return None
+        kind = "math" if parts.brackets in ("()", "[]", "{}", "(]", "[)") else _kind_of_parts(parts)
+        other = read_parts(given.bare.rsplit("=", 1)[-1])
+        if other is None:
+            return StrictVerdict(False, kind, kind != "text")
+        same = same_parts(other, parts, self._same, lambda item: read_quantity(item) is not None)
+        return StrictVerdict(same, kind, same or kind != "text")
+
+    def _number(self, given: _Text, wanted: _Text) -> StrictVerdict | None:
+        reference = read_quantity(wanted.bare)
+        if reference is None or not reference.leads:
+            return None
+        if reference.value == 0 and says_none(given.bare):
+            return StrictVerdict(True, "number")
+        quantity = read_quantity(given.bare)
+        if quantity is not None:
+            names = [_ASSIGNMENT.match(text.bare) for text in (given, wanted)]
+            clash = names[0] and names[1] and names[0][1] != names[1][1]
+            return StrictVerdict(not clash and same_quantity(quantity, reference, self._question), "number")
+        return self._formula_for_number(given, reference) or StrictVerdict(False, "number")
+
+    def _formula_for_number(self, given: _Text, reference: Quantity) -> StrictVerdict | None:
+        """A formula against a number: equal to an exact one, rounded to a decimal one."""
+        formula, unit = split_unit(given.bare.rsplit("=", 1)[-1])
+        if not acts(formula) or to_latex(formula) is None:
+            return None
+        value = self._algebra.value(formula)
+        if value is None:
+            return StrictVerdict(False, "math", False)
+        if reference.step is None:
+            equal = self._algebra.equal(formula, _latex(reference.value))
+            if not equal:
+                return StrictVerdict(False, "math", equal is not None)
+            value = reference.value
+        return StrictVerdict(same_quantity(Quantity(value, unit=unit), reference, self._question), "math")
+
+    def _formula(self, given: _Text, wanted: _Text) -> StrictVerdict | None:
+        texts = [given.bare, wanted.bare]
+        if not any(map(acts, texts)):
+            return None
+        if ("=" in texts[0]) != ("=" in texts[1]):
+            texts = [text.rsplit("=", 1)[-1] for text in texts]
+        (formula, unit), (reference, other_unit) = map(split_unit, texts)
+        number = read_quantity(formula)
+        if number is not None and number.step is not None:
+            # The reference is exact and no number: a decimal can only be near it.
+            return StrictVerdict(False, "math") if to_latex(reference) else None
+        if unit and other_unit and unit != other_unit:
+            return StrictVerdict(False, "math")
+        equal = self._algebra.equal(_latex(number.value) if number else formula, reference)
+        return None if equal is None else StrictVerdict(equal, "math")
+
+
+def _read(text: str) -> _Text:
+    part = answer_part(clean_markup(text))
+    return _Text(part, bare_answer(part))
+
+
+def _same_plain(one: str, other: str) -> bool:
+    plain = plain_form(one)
+    return plain != "" and plain == plain_form(other)
+
+
+def _refuses(text: str) -> bool:
+    return bool(_REFUSAL.search(text)) and len(text.split()) <= _MAX_REFUSAL_WORDS and not reads_as_boolean(text)
+
+
+def _ratio(text: str) -> Fraction | None:
+    found = _RATIO.match(text)
+    return Fraction(found[1]) / Fraction(found[2]) if found and Fraction(found[2]) else None
+
+
+def _latex(value: Fraction) -> str:
+    sign = "-" if value < 0 else ""
+    top = str(abs(value.numerator))
+    return f"{sign}{top}" if value.denominator == 1 else f"{sign}\\frac{{{top}}}{{{value.denominator}}}"
+
+
+def _kind(wanted: _Text) -> str:
+    """The kind of answer that a reference is, for verdicts that need no closer reading."""
+    if reads_as_boolean(wanted.part):
+        return "boolean"
+    quantity = read_quantity(wanted.bare)
+    if (quantity and quantity.leads) or same_moment(wanted.bare, wanted.bare) is not None:
+        return "number"
+    return "math" if acts(wanted.bare) and to_latex(wanted.bare) else "text"
+
+
+def _kind_of_parts(parts: Parts) -> str:
+    return "number" if all(read_quantity(item) for item in parts.items) else "text"

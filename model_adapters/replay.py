@@ -1,0 +1,55 @@
+"""``crystal_replay``: scores predictions that were made elsewhere, as if a model had just given them."""
+
+from datasets import Dataset
+from loguru import logger as eval_logger
+
+from ..crystal_task.errors import stop_the_run
+from ..errors import CrystalError
+from .base import OfflineModel, refuse_unknown
+from .predictions import NAMES_SHOWN, read_predictions
+
+
+class CrystalReplay(OfflineModel):
+    """``--model crystal_replay --model_args predictions=PATH[,model_name=NAME]``.
+
+    PATH is anything that ``read_predictions`` reads. It is read before the dataset is loaded, so a torn
+    file stops the run at once. An item without a prediction is answered by nothing, a complete miss.
+    The harness's ``--use_cache`` knows a file by its path only and serves what an older one said.
+    """
+
+    model_id = "crystal_replay"
+    elsewhere = ""
+
+    @stop_the_run
+    def __init__(self, predictions: object = None, model_name: object = None, **other: object):
+        refuse_unknown(self.model_id, ("predictions", "model_name"), other)
+        if predictions is None:
+            raise CrystalError("crystal_replay needs --model_args predictions=PATH, a file or folder to score.")
+        super().__init__(model_name)
+        self.predictions = read_predictions(str(predictions), progress=self.rank == 0)
+        if self.rank == 0:
+            eval_logger.info(f"crystal_replay read {len(self.predictions)} predictions from {self.predictions.source}.")
+
+    @stop_the_run
+    def begin(self, task: str, rows: Dataset, indices: set[int]) -> None:
+        """Stop at a prediction for no item of ``rows``; count the items out loud that have none."""
+        self.predictions.check_indices(len(rows), f"the dataset of {task}")
+        missing = sorted(indices - self.predictions.keys())
+        if missing:
+            shown = ", ".join(map(str, missing[:NAMES_SHOWN])) + (", ..." if len(missing) > NAMES_SHOWN else "")
+            share = f" (rank {self.rank} of {self.world_size}, its share)" if self.world_size > 1 else ""
+            eval_logger.warning(
+                f"{task}: {len(missing)} of {len(indices)} items have no prediction in {self.predictions.source}"
+                f"{share} and count as complete misses: {shown}."
+            )
+
+    def respond(self, rows: Dataset, index: int) -> str:
+        """The prediction for the item at ``index``, or an empty text."""
+        prediction = self.predictions.get(index)
+        return "" if prediction is None else prediction.response
+
+
+class CrystalReplaySimple(CrystalReplay):
+    """The same for ``--force_simple``."""
+
+    is_simple = True

@@ -1,0 +1,1 @@
+"""From the folders that the harness wrote to tables that people read."""

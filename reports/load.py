@@ -1,0 +1,91 @@
+"""Results of the harness, read back: one ``Result`` a model and CRYSTAL task."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import CrystalError
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A macro mean as a result file states it; the interval is missing where the run did not compute one."""
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+    items: int | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one run says of one model on one CRYSTAL task."""
+
+    file: Path
+    model: str
+    task: str
+    scorer: str
+    generation: str
+    metrics: dict[str, Mean]
+    items: int
+    of: int
+    differs_from_paper: tuple[str, ...]
+
+    @property
+    def scripted(self) -> bool:
+        """Whether a stand-in wrote the responses instead of a model."""
+        return self.generation.endswith("|scripted:yes")
+
+
+def load_results(paths: Iterable[Path]) -> list[Result]:
+    """CRYSTAL results under the given folders and files, the newest of each model and task, in order of their names.
+
+    Raises ``CrystalError`` where a path does not exist, a file is no JSON, or nothing is found.
+    """
+    newest: dict[tuple[str, str], Result] = {}
+    for file in _result_files(paths):
+        for result in _read(file):
+            newest[(result.task, result.model)] = result
+    if not newest:
+        raise CrystalError(
+            f"No CRYSTAL results under {', '.join(map(str, paths))}; give the folder that --output_path named."
+        )
+    return [newest[key] for key in sorted(newest)]
+
+
+def _result_files(paths: Iterable[Path]) -> list[Path]:
+    found: list[Path] = []
+    for path in paths:
+        if not path.exists():
+            raise CrystalError(f"{path} does not exist; give the folder that --output_path named.")
+        found += sorted(path.rglob("*_results.json")) if path.is_dir() else [path]
+    # The harness dates its files, so their names order the runs.
+    return sorted(found, key=lambda file: file.name)
+
+
+def _read(file: Path) -> list[Result]:
+    try:
+        content = json.loads(file.read_text("utf-8"))
+        sections: dict[str, Any] = content.get("crystal", {})
+    except (ValueError, AttributeError, OSError) as error:
+        raise CrystalError(f"{file} is no results file of lmms-eval ({error}); delete it or leave it out.") from error
+    return [
+        Result(
+            file=file,
+            model=_model_name(content, section),
+            task=task,
+            scorer=section["scorer"],
+            generation=section["generation"],
+            metrics={name: Mean(**value) for name, value in section["metrics"].items()},
+            items=section["items"],
+            of=section["of"],
+            differs_from_paper=tuple(section["differs_from_paper"]),
+        )
+        for task, section in sections.items()
+    ]
+
+
+def _model_name(content: dict[str, Any], section: dict[str, Any]) -> str:
+    return section.get("model") or content.get("model_name") or content.get("model_source") or "unknown"

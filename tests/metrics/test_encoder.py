@@ -1,0 +1,44 @@
+"""The encoder: presets, folders, and errors that say which setting to change."""
+
+import numpy as np
+import pytest
+from lmms_eval_crystal.errors import CrystalError
+from lmms_eval_crystal.metrics import StepEncoder
+from lmms_eval_crystal.metrics.encoder import default_encoder, encoder_presets, resolve_encoder
+
+
+def test_the_default_is_the_papers_encoder():
+    assert encoder_presets()[default_encoder()]["model"] == "sentence-transformers/all-distilroberta-v1"
+
+
+def test_rows_are_float32_unit_vectors(minilm):
+    rows = minilm.encode(["A dog sits.", "", "Two cars."])
+    assert rows.dtype == np.float32
+    assert rows.shape == (3, 384)
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(1, abs=1e-5)
+    assert minilm.encode([]).shape == (0, 384)
+
+
+def test_the_signature_names_the_model_and_its_revision(minilm):
+    assert minilm.signature == "sentence-transformers/all-MiniLM-L6-v2@0.1.0"
+
+
+def test_a_folder_is_taken_as_it_is(minilm):
+    folder = StepEncoder(resolve_encoder("minilm").location)
+    assert np.array_equal(folder.encode(["A dog."]), minilm.encode(["A dog."]))
+
+
+@pytest.mark.parametrize("name", ["minlm", "/no/such/folder", "./here", "a/b/c"])
+def test_an_unknown_name_lists_the_presets(name):
+    with pytest.raises(CrystalError, match=r"presets?.*distilroberta.*CRYSTAL_ENCODER"):
+        StepEncoder(name)
+
+
+def test_a_hub_model_out_of_reach_says_what_to_set():
+    with pytest.raises(CrystalError, match="CRYSTAL_ENCODER.*minilm"):
+        StepEncoder("no-such-owner/no-such-model")
+
+
+def test_a_folder_without_a_model_says_what_to_set(tmp_path):
+    with pytest.raises(CrystalError, match="could not be loaded.*CRYSTAL_ENCODER"):
+        StepEncoder(str(tmp_path))

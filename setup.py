@@ -36,7 +36,13 @@ setup(
     package_dir={NAME: "."},
     packages=[NAME, *(f"{NAME}.{package}" for package in find_packages(".", exclude=NOT_SHIPPED))],
     package_data={
-        f"{NAME}.crystal_task": ["tasks/*.yaml", "tasks/_crystal_common", "prompts/*.txt", "data/*.parquet", "data/*.md"],
+        f"{NAME}.crystal_task": [
+            "tasks/*.yaml",
+            "tasks/_crystal_common",
+            "prompts/*.txt",
+            "data/*.parquet",
+            "data/*.md",
+        ],
         f"{NAME}.crystal_task.data.mini": ["items/*.yaml"],
         f"{NAME}.configs": ["*.yaml", "*.csv"],
     },

@@ -12,7 +12,8 @@ def add_to(commands: Any) -> None:
         help="take the authors' prompt from their repository, for crystal_paper",
         description="Reads the authors' prompt out of your copy of their script (it is not run), checks that it is the "
         "one the paper used, and keeps it for the task crystal_paper. Needed once.",
-        epilog=f"example: git clone https://github.com/waybarrios/crystal && crystal-eval paper-prompt crystal/{SCRIPT}",
+        epilog="example: git clone https://github.com/waybarrios/crystal && "
+        f"crystal-eval paper-prompt crystal/{SCRIPT}",
     )
     parser.add_argument("script", type=Path, metavar="PATH", help=f"the authors' {SCRIPT}")
     parser.set_defaults(run=run)

@@ -11,7 +11,7 @@ from ..reports.load import Result, load_results
 from ..reports.tables import footnotes, results_table
 
 #: Where the output is no terminal, its width is not known; this holds the table.
-PLAIN_WIDTH = 150
+PLAIN_WIDTH = 120
 
 
 def add_to(commands: Any) -> None:
@@ -34,6 +34,6 @@ def show(results: Sequence[Result]) -> None:
     console = Console()
     if not console.is_terminal:
         console = Console(width=PLAIN_WIDTH)
-    console.print(results_table(results))
+    console.print(results_table(results, console.width))
     for note in footnotes(results):
         console.print(note, highlight=False, markup=False, soft_wrap=True)

@@ -3,7 +3,7 @@
 import hashlib
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ def _problem(item: Item) -> str:
     return ""
 
 
-class RawImages(Sequence[dict[str, Any]]):
+class RawImages:
     """The image files of a dataset by index, as ``{"bytes", "path"}``, not decoded."""
 
     def __init__(self, dataset: datasets.Dataset) -> None:
@@ -81,12 +81,9 @@ class RawImages(Sequence[dict[str, Any]]):
     def __len__(self) -> int:
         return len(self._column)
 
-    def __getitem__(self, index: Any) -> dict[str, Any]:
-        return self._column[index]["image"] or {}
-
     def data(self, index: int) -> bytes:
         """The file of one image. Raises ``OSError`` where it is missing, ``ValueError`` where there is none."""
-        image = self[index]
+        image: dict[str, Any] = self._column[index]["image"] or {}
         if image.get("bytes"):
             return bytes(image["bytes"])
         if image.get("path"):

@@ -1,6 +1,7 @@
 """Characters that no result may carry: control characters, and lone surrogates, which no file can be written with."""
 
 import re
+from collections.abc import Iterable
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -24,3 +25,22 @@ def clean(text: str) -> str:
     'one\ntwo'
     """
     return replace_surrogates(_CONTROL.sub("", text))
+
+
+def clean_steps(steps: Iterable[str]) -> list[str]:
+    """The steps cleaned, without those that are blank then.
+
+    >>> clean_steps(["one", " ", "two"])
+    ['one', 'two']
+    """
+    return [cleaned for step in steps if (cleaned := clean(step)).strip()]
+
+
+def clean_answer(answer: str | None) -> str | None:
+    """The answer cleaned; None where nothing is left of it.
+
+    >>> clean_answer("B"), clean_answer(" ")
+    ('B', None)
+    """
+    cleaned = clean(answer or "")
+    return cleaned if cleaned.strip() else None

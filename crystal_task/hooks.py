@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,13 @@ import datasets
 from PIL.Image import Image
 
 from ..errors import CrystalError
-from ..metrics import StepEncoder
+from ..metrics import EmbeddingTable, StepEncoder
+from ..metrics.encoder import default_encoder
 from ..metrics.signature import data_hash
 from . import paper_prompt, source
 from .checks import RawImages, check_columns, check_images, read_items, with_images
 from .errors import stop_the_run
-from .item import Item
+from .judge import AnswerJudge
 from .observe import watch
 from .prompt import PROMPT_FILE, Prompt, as_rgb, messages
 from .scoring import RUNS, TaskRun
@@ -71,6 +72,7 @@ def _prepare(
     images = RawImages(dataset)
     check_images(images)
     _check_device(settings.encoder_device)
+    step_encoder, table = _encoder(settings.encoder or encoder or default_encoder())
     RUNS[task] = TaskRun(
         task=task,
         items=items,
@@ -78,13 +80,22 @@ def _prepare(
         prompt=wording,
         parser=parser,
         settings=settings,
-        encoder=StepEncoder(settings.encoder or encoder or None),
+        encoder=step_encoder,
+        table=table,
+        judge=AnswerJudge(settings.judge) if settings.judge else None,
         data_hash=data_hash((item.full_question, item.answer, item.reference_steps) for item in items),
     )
     watch(sys.modules["lmms_eval.evaluator"], finish)
     # Documents reach the other hooks alone, so each says which task and which row it is.
     dataset = dataset.add_column("crystal_task", [task] * len(items))
     return dataset.add_column("crystal_index", list(range(len(items))))
+
+
+@cache
+def _encoder(name: str) -> tuple[StepEncoder, EmbeddingTable]:
+    """One encoder and one table of embeddings for all tasks and runs of this process that ask for it."""
+    encoder = StepEncoder(name)
+    return encoder, EmbeddingTable(encoder)
 
 
 def _check_device(device: str) -> None:
@@ -119,7 +130,7 @@ def doc_to_messages(doc: dict[str, Any]) -> list[dict[str, Any]]:
 
 def doc_to_target(doc: dict[str, Any]) -> str:
     """The reference answer."""
-    return Item.from_row(doc, 0).answer
+    return RUNS[doc["crystal_task"]].items[doc["crystal_index"]].answer
 
 
 @stop_the_run

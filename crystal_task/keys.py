@@ -1,6 +1,7 @@
 """The keys under which models put their steps and their answer, in all spellings."""
 
 import re
+from functools import lru_cache
 
 # Compared in lower case with all but letters and digits removed.
 _STEPS = (
@@ -16,16 +17,18 @@ ANSWER_KEYS = tuple(_ANSWER.split())
 # Words that hold the answer only where steps stand beside them; alone they say nothing.
 WEAK_ANSWER_KEYS = ("final", "finalresult", "result", "conclusion", "prediction", "choice", "option", "output")
 
+_NO_LETTERS = re.compile(r"[\W_]+")
 _NUMBERED = re.compile(r"(?:reasoning)?(?:steps?)?(\d{1,4})")
 
 
+@lru_cache(maxsize=1024)
 def plain_key(key: str) -> str:
     """The key in lower case, letters and digits only.
 
     >>> plain_key("Final-Answer")
     'finalanswer'
     """
-    return "".join(character for character in key.lower() if character.isalnum())
+    return _NO_LETTERS.sub("", key.lower())
 
 
 def step_number(key: str) -> int | None:

@@ -12,16 +12,22 @@ from .shapes import Members, decoder
 
 # json-repair reads some 400 kB of skeleton a second; it is given no more than a fraction of a second's worth.
 REPAIR_LIMIT = 60_000
+# Of very many broken values the last ones are mended; a response is one of them, the rest is drafts.
+_MAX_MENDED = 32
 # How many broken objects inside broken objects are read once more on their own; each costs a pass over the text.
 _MAX_RESTARTS = 4
 
 _SPACE = r"[\s\ufeff\u200b-\u200d\u2060]*"
+_QUOTE = r"\\?[\"'“”‘’]"
+# A bracket in prose that is no JSON has no quoted key or element behind it, mostly; \Z: the text may break off there.
 _START = re.compile(
-    rf"\{{(?={_SPACE}(?:\\?[\"'“”‘]|[A-Za-z_]\w{{0,40}}\s*:|//|\}}|\Z))|\[(?={_SPACE}(?:[\"'“”‘{{]|\Z))"
+    rf"\{{(?={_SPACE}(?:{_QUOTE}[^\"'“”\n]{{0,80}}(?:{_QUOTE}{_SPACE}(?:[:\[{{\"]|\Z)|\Z)|[A-Za-z_]\w{{0,40}}\s*:|//|/\*|\Z))"
+    rf"|\[(?={_SPACE}(?:[\"'“”‘{{]|\Z))"
 )
 _ESCAPED_START = re.compile(rf"\{{{_SPACE}\\\"")
 _RESTART = re.compile(r"\{\s*[\"'“”](?:reasoning[_ -]?)?steps[\"'“”]\s*:", re.IGNORECASE)
-_TRAILING_COMMA = re.compile(r",+(?=[\]}])")
+_TRAILING_COMMA = re.compile(r"(?:, )+(?=[\]}])")
+_MISSING_COMMA = re.compile(r"(?<=[\]}]) (?=[\"{\[])")
 _PLACE = re.compile(r"§(\d{1,9})§")
 _ESCAPED = re.compile(r'\\(["\\/n])')
 _DECODER = decoder(strict=False)
@@ -45,39 +51,46 @@ def find_json(text: str) -> list[Found]:
     [[('answer', 'A')], [('answer', 'B')]]
     """
     found: list[Found] = []
-    broken: list[tuple[int, int]] = []
+    sketches: list[tuple[int, Sketch]] = []
     position = 0
     while (start := _START.search(text, position)) is not None:
         begin = start.start()
         if _ESCAPED_START.match(text, begin):
-            # A whole response escaped once too often; all that follows is.
-            rest = protect_latex(_ESCAPED.sub(lambda match: "\n" if match[1] == "n" else match[1], text[begin:]))
-            if not _ESCAPED_START.match(rest):
-                return [*found, *(Found(begin + each.start, each.value, each.broken_off) for each in find_json(rest))]
+            unescaped = _unescaped(text[begin:])
+            found += (Found(begin + each.start, each.value, each.broken_off) for each in find_json(unescaped))
+            break
         try:
-            value, end = _DECODER.raw_decode(text, begin)
+            value, position = _DECODER.raw_decode(text, begin)
             found.append(Found(begin, value, broken_off=False))
         except (ValueError, RecursionError):
             sketch = scan(text, begin)
-            if sketch is None:
-                break
-            end = max(sketch.end, begin + 1)
-            found.append(Found(begin, mend(sketch), sketch.broken_off))
-            broken.append((begin + 1, end))
-        position = end
-    found += _restarted(text, broken)
+            position = max(sketch.end, begin + 1)
+            sketches.append((begin, sketch))
+    sketches += _restarted(text, sketches)
+    found += (Found(begin, mend(sketch), sketch.broken_off) for begin, sketch in sketches[-_MAX_MENDED:])
     return sorted(found, key=lambda each: each.start)
 
 
-def _restarted(text: str, broken: list[tuple[int, int]]) -> list[Found]:
+def text_before_json(text: str) -> str:
+    """``text`` up to what looks like JSON, whole if nothing does.
+
+    >>> text_before_json('Step 1: look. {"answer')
+    'Step 1: look. '
+    """
+    start = _START.search(text)
+    return text[: start.start()] if start else text
+
+
+def _unescaped(text: str) -> str:
+    """A response that was escaped once too often, one level of escapes taken off; all that follows it likewise."""
+    once = _ESCAPED.sub(lambda match: "\n" if match[1] == "n" else match[1], text)
+    return protect_latex(once)
+
+
+def _restarted(text: str, sketches: list[tuple[int, Sketch]]) -> list[tuple[int, Sketch]]:
     """Responses that begin inside broken ones: a model that starts over without closing its draft."""
-    starts = [match.start() for begin, end in broken for match in _RESTART.finditer(text, begin, end)]
-    found = []
-    for start in starts[-_MAX_RESTARTS:]:
-        sketch = scan(text, start)
-        if sketch is not None:
-            found.append(Found(start, mend(sketch), sketch.broken_off))
-    return found
+    starts = [match.start() for begin, sketch in sketches for match in _RESTART.finditer(text, begin + 1, sketch.end)]
+    return [(start, scan(text, start)) for start in starts[-_MAX_RESTARTS:]]
 
 
 def mend(sketch: Sketch) -> Any:
@@ -85,15 +98,15 @@ def mend(sketch: Sketch) -> Any:
 
     json-repair sees the skeleton only, never a model's words.
 
-    >>> mend(Sketch('{"§0§":["§1§" "§2§",]}', ["steps", "a", "b"], 0, True, False))
+    >>> mend(Sketch('{ "§0§" : [ "§1§" "§2§" ] }', ["steps", "a", "b"], 0, False))
     [('steps', ['a', 'b'])]
     """
-    skeleton = _TRAILING_COMMA.sub("", sketch.skeleton)
+    skeleton = _MISSING_COMMA.sub(" , ", _TRAILING_COMMA.sub("", sketch.skeleton))
     try:
         value = _DECODER.decode(skeleton)
     except (ValueError, RecursionError):
         value = _repaired(skeleton) if len(skeleton) <= REPAIR_LIMIT else None
-        if not value:
+        if not value or isinstance(value, dict) != skeleton.startswith("{"):
             value = _salvaged(skeleton)
     return _filled(value, sketch.strings)
 
@@ -105,11 +118,13 @@ def _repaired(skeleton: str) -> Any:
         return None
 
 
-def _salvaged(skeleton: str) -> Members:
-    """Members by the colons alone: every string that a colon follows is a key, the strings up to the next its value."""
+def _salvaged(skeleton: str) -> Any:
+    """The strings by the colons alone: each that a colon follows is a key, those up to the next one are its value."""
     members = Members()
-    for string, colon in re.findall(r'"(§\d+§)"(:?)', skeleton):
-        if colon:
+    if skeleton.startswith("[") and ":" not in skeleton:
+        return re.findall(r"§\d+§", skeleton)
+    for string, colon in re.findall(r'"(§\d+§)"( ?:?)', skeleton):
+        if colon == " :":
             members.append((string, []))
         elif members:
             members[-1][1].append(string)

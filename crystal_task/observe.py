@@ -27,15 +27,34 @@ class Request:
 
 
 @dataclass(frozen=True)
+class Shard:
+    """The requests of one task on this rank, in the order of their responses, and its generation settings."""
+
+    requests: list[Request]
+    generation_kwargs: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a model of the harness tells of itself, read before the harness drops its weights for scoring."""
+
+    id: str = "unknown"
+    revision: str = "unknown"
+    adapter: str = "unknown"
+    dtype: str = "unknown"
+    pixels: str = "unknown"
+    system: str = "none"
+    scripted: bool = False
+
+
+@dataclass(frozen=True)
 class Run:
     """The arguments of the harness's ``evaluate`` that a record or a signature needs."""
 
-    model: Any
+    model: Model
     tasks: Mapping[Any, Any]
     limit: float | None
     offset: int
-    system_instruction: str | None
-    cli_args: Any
 
     def items_of(self, count: int) -> int:
         """How many of ``count`` items the run covers, over all ranks."""
@@ -46,14 +65,14 @@ class Run:
         wanted = -int(-count * self.limit // 1) if 0 < self.limit < 1 else int(self.limit)
         return min(left, wanted)
 
-    def requests_of(self, responses: Sequence[list[str]]) -> list[Request] | None:
-        """The requests behind a filter's responses, which are the very lists that the requests hold."""
+    def shard_of(self, responses: Sequence[list[str]]) -> Shard | None:
+        """What lies behind a filter's responses, which are the very lists that the harness's requests hold."""
         for task in leaf_tasks(self.tasks):
             instances = getattr(task, "instances", None) or []
             if len(instances) == len(responses) and all(
                 instance.resps is response for instance, response in zip(instances, responses, strict=True)
             ):
-                return [_request(instance) for instance in instances]
+                return Shard([_request(instance) for instance in instances], task.config.generation_kwargs or {})
         return None
 
 
@@ -101,12 +120,10 @@ def watch(evaluator: Any, finish: Callable[[Run, dict[str, Any]], None]) -> None
         given.apply_defaults()
         known = given.arguments
         _current = run = Run(
-            model=known["lm"],
+            model=describe_model(known["lm"], known.get("cli_args"), known.get("system_instruction")),
             tasks=known["task_dict"],
             limit=known.get("limit"),
             offset=known.get("offset") or 0,
-            system_instruction=known.get("system_instruction"),
-            cli_args=known.get("cli_args"),
         )
         try:
             results = evaluate(*args, **kwargs)
@@ -120,56 +137,59 @@ def watch(evaluator: Any, finish: Callable[[Run, dict[str, Any]], None]) -> None
     evaluator.evaluate = watched
 
 
-def model_id(run: Run) -> str:
+def describe_model(model: Any, cli_args: Any = None, system_instruction: str | None = None) -> Model:
+    """What can be read off a model of the harness, whatever its class."""
+    network = getattr(model, "_model", None) or getattr(model, "model", None)
+    config = getattr(network, "config", None)
+    scripted = bool(getattr(model, "scripted", False))
+    is_simple = bool(getattr(model, "is_simple", True))
+    # The harness gives --system_instruction to simple models only; some adapters bring a prompt of their own.
+    system = (system_instruction if is_simple else None) or getattr(model, "system_prompt", None)
+    dtype = getattr(network, "dtype", None) or getattr(config, "dtype", None)
+    pixels = [str(value) for name in ("min_pixels", "max_pixels") if (value := getattr(model, name, None))]
+    return Model(
+        id=_model_id(model, cli_args, config),
+        revision="none" if scripted else str(getattr(config, "_commit_hash", None) or "unknown")[:12],
+        adapter=f"{type(model).__name__}/{'simple' if is_simple else 'chat'}",
+        dtype=str(dtype).removeprefix("torch.") if dtype else "unknown",
+        pixels="-".join(pixels) or "unknown",
+        system=short_hash(system) if isinstance(system, str) and system else "none",
+        scripted=scripted,
+    )
+
+
+def _model_id(model: Any, cli_args: Any, config: Any) -> str:
     """The name that a user knows the model by: the first that is stated, as the harness names folders."""
-    given = _model_args(run)
+    given = _model_args(cli_args)
     for name in ("model_name", "pretrained", "model_version", "model", "model_id"):
-        value = given.get(name) or getattr(run.model, name, None)
+        value = given.get(name) or getattr(model, name, None)
         if isinstance(value, str) and value:
             # Of a local checkpoint its folder's name says more than its path, which differs between machines.
             return Path(value).name if Path(value).is_dir() else value
-    network = _network(run.model)
-    return getattr(getattr(network, "config", None), "_name_or_path", "") or type(run.model).__name__
+    return getattr(config, "_name_or_path", "") or type(model).__name__
 
 
-def _model_args(run: Run) -> dict[str, str]:
-    text = getattr(run.cli_args, "model_args", None)
+def _model_args(cli_args: Any) -> dict[str, str]:
+    text = getattr(cli_args, "model_args", None)
     if not isinstance(text, str):
         return {}
     return dict(part.split("=", 1) for part in text.split(",") if "=" in part)
 
 
-def generation_signature(run: Run | None, prompt: str, generation_kwargs: Mapping[str, Any]) -> GenerationSignature:
+def generation_signature(model: Model, prompt: str, generation_kwargs: Mapping[str, Any]) -> GenerationSignature:
     """The generation signature of a run, as far as its model tells."""
-    model = run.model if run else None
-    network = _network(model)
-    config = getattr(network, "config", None)
-    system = getattr(model, "system_prompt", None)
-    if run and getattr(model, "is_simple", False):
-        system = run.system_instruction or system
-    revision = str(getattr(config, "_commit_hash", None) or "unknown")[:12]
-    scripted = bool(getattr(model, "scripted", False))
-    pixels = [str(value) for name in ("min_pixels", "max_pixels") if (value := getattr(model, name, None))]
-    dtype = getattr(network, "dtype", None) or getattr(config, "dtype", None)
     return GenerationSignature(
         prompt=prompt,
-        system=short_hash(system) if isinstance(system, str) and system else "none",
-        model=f"{model_id(run) if run else 'unknown'}@{'none' if scripted else revision}",
-        adapter=_adapter(model),
-        dtype=str(dtype).removeprefix("torch.") if dtype else "unknown",
+        system=model.system,
+        model=f"{model.id}@{model.revision}",
+        adapter=model.adapter,
+        dtype=model.dtype,
         tokens=str(generation_kwargs.get("max_new_tokens", "unknown")),
-        temperature=f"{generation_kwargs.get('temperature', 0):g}",
-        pixels="-".join(pixels) or "unknown",
-        scripted=scripted,
+        temperature=_number(generation_kwargs.get("temperature", 0)),
+        pixels=model.pixels,
+        scripted=model.scripted,
     )
 
 
-def _adapter(model: Any) -> str:
-    if model is None:
-        return "unknown"
-    kind = "simple" if getattr(model, "is_simple", True) else "chat"
-    return f"{type(model).__name__}/{kind}"
-
-
-def _network(model: Any) -> Any:
-    return getattr(model, "_model", None) or getattr(model, "model", None)
+def _number(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)

@@ -65,13 +65,15 @@ def extract(script: Path) -> str:
             f"{script} cannot be read as a Python file ({error}); give the path of the authors' {SCRIPT}."
         ) from error
     for node in tree.body:
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
-        if any(isinstance(target, ast.Name) and target.id == CONSTANT for target in targets):
-            value = node.value  # type: ignore[union-attr]
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                return value.value
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text))):
+                pass
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant(value=str(text))):
+                pass
+            case _:
+                continue
+        if name == CONSTANT:
+            return text
     raise CrystalError(f"{script} assigns no text to {CONSTANT}; give the path of the authors' {SCRIPT}.")
 
 

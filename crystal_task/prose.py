@@ -19,13 +19,19 @@ _ANSWER = re.compile(rf"{_LEAD_IN}{_THE}answer(?:\s+is)?\s*(?:[:：=]+|\s[-–�
 _ANSWER_SENTENCE = re.compile(
     r"\b(?:the|my)\s+(?:(?:final|correct|best)\s+){0,2}(?:answer|option|choice)\s+is\s*:?\s*(\S.*)", re.IGNORECASE
 )
+_SENTENCE_LINE = re.compile(rf"{_LEAD_IN}{_ANSWER_SENTENCE.pattern}", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!](?=\s|$)")
 
 _BOLD = re.compile(r"(?<!\w)(\*\*|__)(?=[^\s*_])([^*_\n]{0,300}?[^\s*_])\1")
 _LINE_MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?)+", re.MULTILINE)
-_INLINE_LABEL = re.compile(rf"(?<=[.!?;])[ \t]+(?=(?:{_STEP_LABEL}[:：–—-]|(?:final\s)?answer\s*[:：]))", re.IGNORECASE)
+_INLINE_LABEL = re.compile(
+    rf"(?<=[.!?;])(?<!\n\d\.)(?<!\n\d\d\.)[ \t]+(?=(?:{_STEP_LABEL}[:：–—-]|(?:final\s)?answer\s*[:：]))", re.IGNORECASE
+)
 _ANSWER_TAG = re.compile(r"<answer>|<\|begin_of_box\|>", re.IGNORECASE)
-_ANSWER_TAG_END = re.compile(r"</answer>|<\|end_of_box\|>", re.IGNORECASE)
+_OTHER_TAG = re.compile(
+    r"</answer>|<\|end_of_box\|>|</?(?:reasoning|steps?|solution|explanation|analysis|summary|caption|conclusion)>",
+    re.IGNORECASE,
+)
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s?\{")
 _BOXED_LENGTH = 300
 
@@ -40,7 +46,7 @@ class Prose:
 
 @dataclass(frozen=True)
 class _Line:
-    """A line and what its label makes of it: ``step``, ``answer``, ``sentence`` ("so the answer is"), ``text``."""
+    """A line and what its label makes of it: ``step``, ``answer``, ``text``, ``sentence`` ("the answer is", a box)."""
 
     kind: str
     text: str
@@ -60,7 +66,9 @@ def read_prose(text: str) -> Prose | None:
     plain = _plain(text)
     lines = _labelled(plain)
     steps = _collect(lines)
-    answer = _marked_answer(lines, text) or (_sentence_answer(lines) if steps else None)
+    answer = _marked_answer(lines, text)
+    if answer is None and steps:
+        answer = next((said for line in reversed(lines) if (said := _sentence_answer(line.text))), None)
     if not steps and answer is None:
         return None
     return Prose(steps, answer)
@@ -81,10 +89,14 @@ def split_steps(text: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """``text`` without Markdown's bold, headings and quotes, each label at the start of a line of its own."""
-    plain = _BOLD.sub(lambda match: match[2], text)
+    """``text`` without Markdown's bold, headings and quotes, each label at the start of a line of its own.
+
+    Runs of white space in a line become one space, which also keeps the patterns here off long ones.
+    """
+    plain = "\n".join(" ".join(line.split()) for line in ("", *text.split("\n")))
+    plain = _BOLD.sub(lambda match: match[2], plain)
     plain = _LINE_MARKS.sub("", plain)
-    plain = _ANSWER_TAG_END.sub("\n\n", _ANSWER_TAG.sub("\nAnswer: ", plain))
+    plain = _OTHER_TAG.sub("\n\n", _ANSWER_TAG.sub("\nAnswer: ", plain))
     return _INLINE_LABEL.sub("\n", plain)
 
 
@@ -101,34 +113,40 @@ def _on_lines(text: str) -> str:
 
 
 def _labelled(plain: str, bullets: bool = False) -> list[_Line]:
-    raw = [line for line in plain.split("\n") if not line.lstrip().startswith("```")]
-    answers = [_ANSWER.fullmatch(line) for line in raw]
-    if any(_STEP.fullmatch(line) for line in raw):
-        patterns = [_STEP]
-    elif any((number := _number(line)) in (0, 1) for line in raw):
-        patterns = [_NUMBERED]
-    elif bullets or any(answers) or any(_HEADING.fullmatch(line) for line in raw):
-        patterns = [_BULLET]
-    else:
-        patterns = []
-    lines, expected = [], 1
-    for line, answer in zip(raw, answers, strict=True):
-        step = next((match for pattern in patterns if (match := pattern.fullmatch(line))), None)
-        if step is not None and step.re is _NUMBERED:
-            number = _number(line)
+    """The lines by their labels; ``bullets``: bullets are steps even where nothing else marks them as such."""
+    raw = [line for line in plain.split("\n") if not line.startswith("```")]
+    label = _label_of_steps(raw, bullets)
+    lines: list[_Line] = []
+    expected = 1
+    for line in raw:
+        step = label.fullmatch(line) if label else None
+        if step is not None and label is _NUMBERED:
+            # A number out of turn is no label: "3. 5 cm", a page, a year.
+            number = _number(line) or 0
             step = step if number in (0, 1, expected) else None
-            expected = expected if step is None else (number or 0) + 1
-        content = step[step.re.groups] if step is not None else ""
-        inner_answer = _ANSWER.fullmatch(content) if content else None
-        if answer is not None or inner_answer is not None:
-            lines.append(_Line("answer", (answer or inner_answer)[1]))  # type: ignore[index]
+            expected = expected if step is None else number + 1
+        content = line if step is None else step[step.re.groups]
+        answer = _ANSWER.fullmatch(content)
+        if answer is not None:
+            lines.append(_Line("answer", answer[1]))
         elif step is not None:
             lines.append(_Line("step", content))
-        elif re.match(_LEAD_IN, line) and _is_sentence_answer(line):
+        elif _SENTENCE_LINE.match(line) or _BOXED.search(line):
             lines.append(_Line("sentence", line))
-        elif not _HEADING.fullmatch(line) or not line.strip():
-            lines.append(_Line("text", line.strip()))
+        elif not _HEADING.fullmatch(line):
+            lines.append(_Line("text", line))
     return lines
+
+
+def _label_of_steps(lines: list[str], bullets: bool) -> re.Pattern[str] | None:
+    """The one label that the steps of a text have, the clearest first; what looks like a lesser one is part of them."""
+    if any(_STEP.fullmatch(line) for line in lines):
+        return _STEP
+    if any(_number(line) in (0, 1) for line in lines):
+        return _NUMBERED
+    if bullets or any(_ANSWER.fullmatch(line) or _HEADING.fullmatch(line) for line in lines):
+        return _BULLET
+    return None
 
 
 def _number(line: str) -> int | None:
@@ -136,50 +154,51 @@ def _number(line: str) -> int | None:
     return None if match is None else int(match[1] or match[2])
 
 
-def _is_sentence_answer(line: str) -> bool:
-    lead_in = re.match(_LEAD_IN, line)
-    return lead_in is not None and _ANSWER_SENTENCE.match(line, lead_in.end()) is not None
-
-
 def _collect(lines: list[_Line]) -> list[str]:
-    """The steps with the lines that go on with them; the last step ends at a blank line."""
+    """The steps, each with the lines that go on with it.
+
+    Between two steps that is all there is. The last step ends at a blank line, unless an earlier one went on behind
+    one: then steps are headings with paragraphs below them.
+    """
     last = max((index for index, line in enumerate(lines) if line.kind == "step"), default=-1)
     steps: list[list[str]] = []
-    is_open = False
+    is_open = has_paragraphs = False
     for index, line in enumerate(lines):
+        after_blank = index > 0 and not lines[index - 1].text
         if line.kind == "step":
             steps.append([line.text])
             is_open = True
         elif line.kind != "text":
             is_open = False
         elif is_open and line.text:
+            if index > last and after_blank and any(steps[-1]) and not has_paragraphs:
+                is_open = False
+                continue
+            has_paragraphs |= after_blank
             bullet = _BULLET.fullmatch(line.text)
             steps[-1].append(bullet[1] if bullet else line.text)
-        elif index > last and any(steps[-1:][0] if steps else ()):
-            is_open = False
     joined = [" ".join(part.strip() for part in parts if part.strip()) for parts in steps]
     return [step for step in joined if step]
 
 
 def _marked_answer(lines: list[_Line], text: str) -> str | None:
     """The last answer behind a marker; on a marker alone, the next line that says something; else the last box."""
-    marked = [index for index, line in enumerate(lines) if line.kind == "answer"]
-    for index in reversed(marked):
-        following = (line.text for line in lines[index + 1 :] if line.text)
-        answer = _tidy(lines[index].text or next(following, ""))
-        if answer:
+    following = ""
+    for line in reversed(lines):
+        if line.kind == "answer" and (answer := _sentence_answer(line.text) or _tidy(line.text or following)):
             return answer
+        following = line.text or following
     boxes = list(_BOXED.finditer(text))
     return _tidy(_inside_box(text, boxes[-1].end()) or "") if boxes else None
 
 
-def _sentence_answer(lines: list[_Line]) -> str | None:
-    for line in reversed(lines):
-        match = _ANSWER_SENTENCE.search(line.text)
-        if match:
-            end = _SENTENCE_END.search(match[1])
-            return _tidy(match[1][: end.start()] if end else match[1])
-    return None
+def _sentence_answer(text: str) -> str | None:
+    """The answer in a sentence such as "the answer is B.", up to where the sentence ends."""
+    match = _ANSWER_SENTENCE.search(text)
+    if match is None:
+        return None
+    end = _SENTENCE_END.search(match[1])
+    return _tidy(match[1][: end.start()] if end else match[1])
 
 
 def _tidy(answer: str) -> str | None:

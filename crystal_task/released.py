@@ -16,7 +16,7 @@ NO_ANSWER = "insufficient information"
 
 _LANGUAGE = re.compile(r"^\s*json\s*\n", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_TRAILING_COMMA = re.compile(r",(?:\s+|)(?=[}\]])")
+_TRAILING_COMMA = re.compile(r",\s*(?=[}\]])")
 
 
 def parse_released(text: object) -> Response:

@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from .cleaning import clean
+from .cleaning import clean, clean_answer, clean_steps
 from .latex import protect_latex
-from .mending import Found, find_json
+from .mending import Found, find_json, text_before_json
 from .prose import read_prose
 from .shapes import Fields, Members, Number, decoder, read_bare_list, read_fields
 from .thinking import drop_reasoning
@@ -25,6 +25,8 @@ PLACEHOLDER_STEP = "[no usable response]"
 _STEPS_KEY, _ANSWER_KEY = "reasoning_steps", "answer"
 _FAILURE = re.compile(r"\s*\[LMMS_EVAL_(?:REQUEST_FAILED|BUDGET_EXCEEDED)\b")
 _BLANKS = "\ufeff\u200b\u200c\u200d\u2060"
+# A chat template may have written the opening brace as part of the prompt.
+_NO_BRACE = re.compile(rf"\s*[\"'“](?:{_STEPS_KEY}|{_ANSWER_KEY})[\"'”]\s*:")
 _FENCE = re.compile(r"\A```\w*|```\Z")
 # A response encoded twice is met with; more often than that nothing is gained.
 _MAX_ENCODINGS = 3
@@ -96,7 +98,10 @@ def as_text(value: object) -> str:
         return value
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    return "" if value is None else str(value)
+    try:
+        return "" if value is None else str(value)
+    except Exception:  # any object may come here, and its str may do anything
+        return ""
 
 
 def _parse(text: str, encodings: int) -> Response:
@@ -115,6 +120,8 @@ def _parse(text: str, encodings: int) -> Response:
         fields = read_fields(value) or read_bare_list(value)
         if fields is not None:
             return Response(fields.steps, fields.answer, "recovered")
+        if value is not None:
+            return _unusable("malformed")
     visible = drop_reasoning(stripped)
     if visible is None:
         return _unusable("malformed", truncated=True)
@@ -149,15 +156,13 @@ def _exact(value: Members) -> Response:
     cleaned = [clean(text) for text in given]
     unchanged = all(text.replace("\r\n", "\n") == result for text, result in zip(given, cleaned, strict=True))
     *steps, answer = cleaned
-    return Response(
-        [step for step in steps if step.strip()],
-        answer if answer.strip() else None,
-        "valid" if unchanged else "recovered",
-    )
+    return Response(clean_steps(steps), clean_answer(answer), "valid" if unchanged else "recovered")
 
 
 def _recover(text: str) -> Response:
     """The response in text that is not JSON as a whole: the last JSON that holds something, else prose."""
+    if _NO_BRACE.match(text):
+        text = "{" + text
     found = find_json(protect_latex(text))
     truncated = bool(found) and found[-1].broken_off
     fields = [each for value in found if (each := read_fields(value.value)) is not None]
@@ -167,8 +172,8 @@ def _recover(text: str) -> Response:
         best: Fields | None = holding[-1]
     elif lists and _is_all(text, found):
         best = lists[-1]
-    elif (prose := read_prose(text)) is not None:
-        best = Fields([clean(step) for step in prose.steps], None if prose.answer is None else clean(prose.answer))
+    elif (prose := _read_prose(text_before_json(text) if truncated else text)).holds_something:
+        best = prose
     elif lists:
         best = lists[-1]
     else:
@@ -177,6 +182,11 @@ def _recover(text: str) -> Response:
     if best is None:
         return _unusable("malformed", truncated)
     return Response(best.steps, best.answer, "recovered", truncated)
+
+
+def _read_prose(text: str) -> Fields:
+    prose = read_prose(text)
+    return Fields([], None) if prose is None else Fields(clean_steps(prose.steps), clean_answer(prose.answer))
 
 
 def _is_all(text: str, found: list[Found]) -> bool:

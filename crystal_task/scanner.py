@@ -7,14 +7,16 @@ number, so that mending commas, colons and brackets can never touch a model's wo
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from .keys import is_known_key, is_steps_key
 
 # Deeper than any response that means something, and far from the recursion limit of what reads the skeleton.
 MAX_DEPTH = 64
-# A key longer than this is none: the quote before the next colon then ends a value.
+# A key longer than this, or with more quotes and escapes in it, is none; its first quote then ends it.
 _KEY_WINDOW = 200
+_KEY_QUOTES = 6
 _KNOWN_KEY_LENGTH = 40
 
 _CLOSERS = {'"': '"', "'": "'", "“": '”“"', "”": '”“"', "‘": "’'", "’": "’'"}
@@ -31,7 +33,7 @@ _AFTER_VALUE = (
 )
 _AFTER_ELEMENT = (
     rf"\}}{_SPACE}(?:[}}\]]|,{_SPACE}{_KEY}|{_END})"
-    rf"|,{_SPACE}(?:[\"'“”‘{{\[\]}}]|\.\.\.|…|//|(?:null|None|true|false|True|False)\b|-?\d[\d.]*\s*[,\]]|{_KEY}|{_END})"
+    rf"|,{_SPACE}(?:[\"'“”‘{{\[\]}},]|\.\.\.|…|//|(?:null|None|true|false|True|False)\b|-?\d[\d.]*\s*[,\]]|{_KEY}|{_END})"
     rf"|{_END})|[^\S\n]*\n{_SPACE}[\"“{{]|{_BLANK_LINE}"
 )
 _VALUE_ENDS = re.compile(rf"(?:{_SPACE}(?:\}}{_SPACE}(?:[,\]}}]|{_END})|{_AFTER_VALUE})", re.IGNORECASE)
@@ -39,9 +41,18 @@ _OUTER_VALUE_ENDS = re.compile(rf"(?:{_SPACE}(?:\}}|{_AFTER_VALUE})", re.IGNOREC
 _ELEMENT_ENDS = re.compile(rf"(?:{_SPACE}(?:\]{_SPACE}(?:[,}}\]\"'“]|{_END})|{_AFTER_ELEMENT})", re.IGNORECASE)
 _OUTER_ELEMENT_ENDS = re.compile(rf"(?:{_SPACE}(?:\]|{_AFTER_ELEMENT})", re.IGNORECASE)
 
+# A comma left out between two elements, told from a quotation inside one by the quotes before: those come in pairs.
+_COMMA_LEFT_OUT = re.compile(r"[ \t]+[\"“](?=\S)")
+# The next key inside what looks like a string: the quote before it was left out.
+_KEY_AHEAD = re.compile(
+    r"[\"'“](?:reasoning[ _-]?steps|steps|(?:final[ _-]?)?answer)[\"'”]\s*:\s*[\[{\"'“]", re.IGNORECASE
+)
+_KEY_ENDS = re.compile(rf"{_SPACE}[:\[{{]")
+_AT_END = re.compile(rf"{_SPACE}\Z")
 _COLON = re.compile(rf"{_SPACE}:")
 _NEXT_KEY = re.compile(rf"{_SPACE},?{_SPACE}{_KEY}", re.IGNORECASE)
-_IGNORED = re.compile(rf"(?:[\s\ufeff\u200b-\u200d\u2060]+|//[^\n]*|/\*(?:[^*]|\*(?!/)){0, 300}\*/|\.\.\.|…)+")
+_COMMENT = r"//[^\n]*|/\*+[^*]{0,300}\*+/"
+_IGNORED = re.compile(rf"(?:[\s\ufeff\u200b-\u200d\u2060]+|{_COMMENT}|\.\.\.|…)+")
 _BARE_VALUE = re.compile(r"(?:[^,{}\[\]\n\"“”]|,(?=\d))+")
 _BARE_WORD = re.compile(r"[^,:{}\[\]\n\"“”]+")
 _QUOTE_ENDS = {opener: re.compile(rf"\\.|[{closers}]", re.DOTALL) for opener, closers in _CLOSERS.items()}
@@ -52,25 +63,24 @@ _WHOLE_WORDS = frozenset({*_NOTHING, "true", "false"})
 
 @dataclass(frozen=True)
 class Sketch:
-    """What a scan found: the skeleton, the strings it numbers, where it ended, and whether its brackets all closed.
+    """What a scan found: the skeleton, the strings it numbers, where it ended, and whether the text broke off inside.
 
-    ``broken_off`` is True where the text itself ended inside; a closing Markdown fence there says it did not.
+    A closing Markdown fence inside says that a bracket is missing, not that the text broke off.
     """
 
     skeleton: str
     strings: list[str]
     end: int
-    closed: bool
     broken_off: bool
 
 
 @dataclass
 class _Frame:
-    """An open bracket: where its part of the skeleton begins, and how much of it is complete."""
+    """An open bracket: how much of the skeleton was complete inside it, and what stands before the next child."""
 
     opener: str
-    start: int
     complete: int
+    after_key: bool = False
     after_colon: bool = False
     has_steps_key: bool = False
 
@@ -83,8 +93,8 @@ class _Scan:
     strings: list[str] = field(default_factory=list)
     frames: list[_Frame] = field(default_factory=list)
 
-    def run(self) -> Sketch | None:
-        """Scan from the opening bracket at ``position``; None where brackets nest deeper than ``MAX_DEPTH``."""
+    def run(self) -> Sketch:
+        """Scan from the opening bracket at ``position`` to its closing one, or as far as it goes."""
         while True:
             ignored = _IGNORED.match(self.text, self.position)
             if ignored:
@@ -96,19 +106,20 @@ class _Scan:
             character = self.text[self.position]
             if character in "{[":
                 if len(self.frames) == MAX_DEPTH:
-                    return None
+                    return replace(self._cut(broken_off=False), end=self.position)
                 self._open(character)
             elif character in "}]":
                 self._close(character)
                 if not self.frames:
-                    return Sketch("".join(self.out), self.strings, self.position, closed=True, broken_off=False)
+                    return Sketch(" ".join(self.out), self.strings, self.position, broken_off=False)
             elif character in ",:":
                 self._separate(character)
             elif not (self._string() if character in _CLOSERS else self._bare()):
                 return self._cut(broken_off=True)
 
     def _open(self, character: str) -> None:
-        self.frames.append(_Frame(character, start=len(self.out), complete=len(self.out) + 1))
+        self._begin_child()
+        self.frames.append(_Frame(character, complete=len(self.out) + 1))
         self.out.append(character)
         self.position += 1
 
@@ -131,10 +142,18 @@ class _Scan:
     def _child_done(self) -> None:
         if self.frames:
             self.frames[-1].complete = len(self.out)
-            self.frames[-1].after_colon = False
+            self.frames[-1].after_colon = self.frames[-1].after_key = False
+
+    def _begin_child(self) -> None:
+        """Put in the colon that was left out between a key and its value."""
+        if self.frames and self.frames[-1].after_key and not self.frames[-1].after_colon:
+            self._separate(":")
+            self.position -= 1
 
     def _separate(self, character: str) -> None:
-        self.frames[-1].after_colon = character == ":" and self.frames[-1].opener == "{"
+        frame = self.frames[-1]
+        frame.after_colon = character == ":" and frame.opener == "{"
+        frame.after_key = frame.after_key and frame.after_colon
         self.out.append(character)
         self.position += 1
 
@@ -144,11 +163,14 @@ class _Scan:
         frame.has_steps_key |= is_key and is_steps_key(string)
         self.out.append(f'"§{len(self.strings)}§"')
         self.strings.append(string)
-        if not is_key:
+        if is_key:
+            frame.after_key = True
+        else:
             self._child_done()
 
     def _string(self) -> bool:
         """Take the string at ``position``; False where nothing ends it."""
+        self._begin_child()
         begin = self.position + 1
         quote_ends = _QUOTE_ENDS[self.text[self.position]]
         frame = self.frames[-1]
@@ -159,7 +181,8 @@ class _Scan:
         if end is None:
             return False
         string = _decode(self.text[begin:end])
-        self.position = end + 1
+        # Where the quote itself was left out, the bracket or comma in its place is still to be read.
+        self.position = end + 1 if quote_ends.match(self.text, end) else end
         if self.frames[-1].opener == "[" and self._is_key(begin, end):
             self._pop()  # the list was never closed before the object's next key
             self.out.append(",")
@@ -168,10 +191,10 @@ class _Scan:
 
     def _key_end(self, quote_ends: re.Pattern[str], begin: int) -> int | None:
         first = None
-        for quote in quote_ends.finditer(self.text, begin, begin + _KEY_WINDOW):
+        for quote in islice(quote_ends.finditer(self.text, begin, begin + _KEY_WINDOW), _KEY_QUOTES):
             if quote[0][0] == "\\":
                 continue
-            if _COLON.match(self.text, quote.end()):
+            if _KEY_ENDS.match(self.text, quote.end()) or is_known_key(self.text[begin : quote.start()]):
                 return quote.start()
             first = quote.start() if first is None else first
         return first
@@ -182,11 +205,19 @@ class _Scan:
             ends = _OUTER_ELEMENT_ENDS if in_list else _OUTER_VALUE_ENDS
         else:
             ends = _ELEMENT_ENDS if in_list else _VALUE_ENDS
+        quotes_before = 0
         for quote in quote_ends.finditer(self.text, begin):
             if quote[0][0] == "\\":
                 continue
             if ends.match(self.text, quote.end()) or (in_list and self._is_key(begin, quote.start())):
+                # Where the text ends behind the second quote of a quotation, the string itself may go on.
+                in_quotation = quotes_before % 2 == 1 and _AT_END.match(self.text, quote.end())
+                return None if in_quotation else quote.start()
+            if in_list and quotes_before % 2 == 0 and _COMMA_LEFT_OUT.match(self.text, quote.end()):
                 return quote.start()
+            if quotes_before == 0 and _KEY_AHEAD.match(self.text, quote.start()):
+                return begin + len(self.text[begin : quote.start()].rstrip(" \t\r\n,]}"))
+            quotes_before += 1
         return None
 
     def _is_key(self, begin: int, end: int) -> bool:
@@ -231,7 +262,7 @@ class _Scan:
                 del self.out[outer.complete :], self.frames[index:]
         while self.frames:
             self._pop()
-        return Sketch("".join(self.out), self.strings, len(self.text), closed=False, broken_off=broken_off)
+        return Sketch(" ".join(self.out), self.strings, len(self.text), broken_off=broken_off)
 
 
 def _decode(raw: str) -> str:
@@ -245,13 +276,14 @@ def _decode(raw: str) -> str:
         return raw
 
 
-def scan(text: str, start: int) -> Sketch | None:
-    """The sketch of the bracket that opens at ``start`` of ``text``; None where brackets nest beyond reason.
+def scan(text: str, start: int) -> Sketch:
+    """The sketch of the bracket that opens at ``start`` of ``text``, up to where it closes.
 
-    The text must have been through ``protect_latex``, so that each backslash in it is a JSON escape.
+    It ends early at the end of the text, at a closing fence, and where brackets nest deeper than ``MAX_DEPTH``. The
+    text must have been through ``protect_latex``, so that each backslash in it is a JSON escape.
 
     >>> sketch = scan('{"answer": "the "red" one", "steps": ["a", "b', 0)
-    >>> sketch.skeleton, sketch.strings, sketch.closed
-    ('{"§0§":"§1§","§2§":["§3§"]}', ['answer', 'the "red" one', 'steps', 'a'], False)
+    >>> sketch.skeleton, sketch.strings, sketch.broken_off
+    ('{ "§0§" : "§1§" , "§2§" : [ "§3§" ] }', ['answer', 'the "red" one', 'steps', 'a'], True)
     """
     return _Scan(text, start).run()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .cleaning import clean
+from .cleaning import clean_answer, clean_steps
 from .keys import ANSWER_KEYS, STEPS_KEYS, WEAK_ANSWER_KEYS, plain_key, step_number
 from .prose import split_steps
 
@@ -72,11 +72,10 @@ def read_fields(value: Any, depth: int = 0) -> Fields | None:
     if isinstance(value, Members):
         return _read_object(value, depth)
     if isinstance(value, list):
-        inner = [found for item in value if (found := read_fields(item, depth + 1)) is not None]
         step_objects = _read_step_objects(value)
-        if step_objects is not None and not any(found.steps for found in inner):
+        if step_objects is not None:
             return step_objects
-        return _last(inner)
+        return _last([found for item in value if (found := read_fields(item, depth + 1)) is not None])
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         return read_fields(_decoded(value), depth + 1)
     return None
@@ -92,11 +91,12 @@ def read_bare_list(value: Any) -> Fields | None:
         return None
     if not all(isinstance(item, str) and not isinstance(item, Number) for item in value):
         return None
-    return Fields(_cleaned(value), None)
+    steps = clean_steps(value)
+    return Fields(steps, None) if steps else None
 
 
 def _read_object(members: Members, depth: int) -> Fields | None:
-    by_key = {plain_key(key): value for key, value in members}
+    by_key = {plain_key(key): value for key, value in members if not _is_schema(value)}
     steps = _first([_steps(by_key[key], depth + 1) for key in STEPS_KEYS if key in by_key])
     if steps is None:
         steps = _numbered_members(members, depth + 1)
@@ -106,7 +106,7 @@ def _read_object(members: Members, depth: int) -> Fields | None:
         answers += [inner.answer for key in STEPS_KEYS if (inner := _nested(by_key.get(key), depth)) is not None]
     if steps is None and not answers:
         return _last([found for _, value in members if (found := read_fields(value, depth + 1)) is not None])
-    return Fields(_cleaned(steps or []), _first(answers))
+    return Fields(clean_steps(steps or []), _first(answers))
 
 
 def _nested(value: Any, depth: int) -> Fields | None:
@@ -128,7 +128,7 @@ def _read_step_objects(items: list[Any]) -> Fields | None:
         if "step" in keys or "stepnumber" in keys:
             steps += _steps([item], depth=1)
         answers += [answer for key in ANSWER_KEYS if (answer := _answer(keys.get(key), depth=1)) is not None]
-    return Fields(_cleaned(steps), answers[-1] if answers else None) if steps else None
+    return Fields(clean_steps(steps), answers[-1] if answers else None) if steps else None
 
 
 def _steps(value: Any, depth: int) -> list[str]:
@@ -156,8 +156,6 @@ def _steps_of_item(item: Any, depth: int) -> list[str]:
 
 
 def _steps_of_object(members: Members, depth: int) -> list[str]:
-    if dict(members).get("type") in _SCHEMA_TYPES:
-        return []
     inside = [_steps(value, depth + 1) for key, value in members if plain_key(key) in STEPS_KEYS]
     if any(inside):
         return next(steps for steps in inside if steps)
@@ -212,21 +210,23 @@ def _answer(value: Any, depth: int) -> str | None:
         text = ", ".join(items)
     else:
         text = _scalar(value)
-    if text is None:
-        return None
-    text = clean(text)
-    return text if text.strip() else None
+    return clean_answer(text)
 
 
 def _answer_of_object(members: Members, depth: int) -> str | None:
     by_key = {plain_key(key): value for key, value in members}
-    if by_key.get("type") in _SCHEMA_TYPES:
-        return None
     text = _first([_answer(by_key[key], depth + 1) for key in _ANSWER_TEXT if key in by_key])
     if text is None:
         return " ".join(_words(members, depth + 1))
     unit = _first([_answer(by_key[key], depth + 1) for key in _UNITS if key in by_key])
     return text if unit is None else f"{text} {unit}"
+
+
+def _is_schema(value: Any) -> bool:
+    if not isinstance(value, Members):
+        return False
+    kinds = [kind for key, kind in value if key == "type"]
+    return any(isinstance(kind, str) and kind in _SCHEMA_TYPES for kind in kinds)
 
 
 def _scalar(value: Any) -> str | None:
@@ -247,11 +247,6 @@ def _last(found: list[Fields]) -> Fields | None:
     holding = [fields for fields in found if fields.holds_something]
     candidates = holding or found
     return candidates[-1] if candidates else None
-
-
-def _cleaned(steps: list[str]) -> list[str]:
-    cleaned = [clean(str(step)) for step in steps]
-    return [step for step in cleaned if step.strip()]
 
 
 def _decoded(text: str) -> Any:

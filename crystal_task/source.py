@@ -23,7 +23,7 @@ BUILDERS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".arrow": 
 
 @dataclass(frozen=True)
 class Location:
-    """Arguments of ``datasets.load_dataset`` (or ``load_from_disk``), and the folder that paths in the data start from."""
+    """Arguments of ``datasets.load_dataset`` or ``load_from_disk``; of local data also the folder it lies in."""
 
     path: str
     kwargs: dict[str, Any] = field(default_factory=dict)
@@ -94,10 +94,10 @@ def open_dataset(location: Location, name: str) -> None:
 
 def _hub_advice(name: str, reason: str) -> str:
     return (
-        f"The dataset {name} could not be fetched from the Hugging Face hub ({reason}). It is gated: accept its terms at "
-        f"https://huggingface.co/datasets/{name} and log in with `hf auth login` (or set HF_TOKEN); without the hub, set "
-        "CRYSTAL_DATASET to a local copy (a save_to_disk folder, parquet or JSONL files), or try the task crystal_mini, "
-        "which needs neither."
+        f"The dataset {name} could not be fetched from the Hugging Face hub ({reason}). It is gated: accept its terms "
+        f"at https://huggingface.co/datasets/{name} and log in with `hf auth login` (or set HF_TOKEN). Without the "
+        "hub, set CRYSTAL_DATASET to a local copy (a save_to_disk folder, parquet or JSONL files), or try the task "
+        "crystal_mini, which needs neither."
     )
 
 

@@ -10,7 +10,7 @@ from ..metrics import MacroMean, ScorerSignature
 from ..metrics.encoder import encoder_presets
 from ..metrics.signature import GenerationSignature
 from .item import SOURCES
-from .observe import Run, generation_signature, leaf_tasks, model_id
+from .observe import Run, generation_signature, leaf_tasks
 from .paper_prompt import SHA256
 from .scoring import RUNS, TaskRun
 
@@ -19,7 +19,7 @@ BENCHMARK_ITEMS = 6372
 
 
 def differences_from_paper(scorer: ScorerSignature, generation: GenerationSignature) -> list[str]:
-    """Why the numbers of a run cannot be set beside the paper's Table 2; empty where nothing known speaks against it."""
+    """Why a run's numbers cannot be set beside the paper's Table 2; empty where nothing known speaks against it."""
     reasons = []
     if scorer.items != BENCHMARK_ITEMS:
         reasons.append(f"{scorer.items:,} items instead of {BENCHMARK_ITEMS:,}")
@@ -41,9 +41,11 @@ def finish(run: Run, results: dict[str, Any]) -> None:
     """Adds the section ``crystal`` to the results of the harness, and logs it."""
     section = {}
     for task in leaf_tasks(run.tasks):
-        name = getattr(task, "task_name", None)
+        name = str(getattr(task, "task_name", ""))
         ours = _task_run(task)
         if ours is not None and name in results.get("results", {}):
+            # The record is no metric; the harness would list it as an empty one.
+            results["results"][name].pop("crystal,none", None)
             section[name] = _task_section(run, ours, task, results["results"][name])
             _log(name, section[name])
     if section:
@@ -59,9 +61,9 @@ def _task_run(task: Any) -> TaskRun | None:
 
 def _task_section(run: Run, ours: TaskRun, task: Any, metrics: dict[str, Any]) -> dict[str, Any]:
     scorer = ours.signature
-    generation = generation_signature(run, ours.prompt.hash, task.config.generation_kwargs or {})
+    generation = generation_signature(run.model, ours.prompt.hash, task.config.generation_kwargs or {})
     return {
-        "model": model_id(run),
+        "model": run.model.id,
         "scorer": str(scorer),
         "generation": str(generation),
         "items": scorer.items,

@@ -5,7 +5,6 @@ heavier libraries, load when they are first asked for.
 """
 
 from .aggregate import MacroMean, aggregate, macro_mean
-
 from .answers import AnswerVerdict, judge_answer
 from .embeddings import EmbeddingTable, Encoder
 from .encoder import StepEncoder

@@ -7,6 +7,7 @@ no verdict hangs on the speed of the machine.
 """
 
 import atexit
+import contextlib
 import json
 import os
 import subprocess
@@ -75,6 +76,7 @@ class _Worker:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self._owner = 0
+        self._ready = False
         self._failures = 0
         self._answers: dict[tuple[str, ...], object] = {}
 
@@ -87,14 +89,17 @@ class _Worker:
             if process is None:
                 return None, 0.0
             begun = time.monotonic()
-            answer = self._exchange(process, json.dumps(request), limit_s)
-            if answer is None:
+            _send(process, request)
+            line = _receive(process, limit_s)
+            if line is None:
                 self.stop()
+                # The next formula should not have to wait for the whole start.
+                self._start()
                 return None, limit_s
             if len(self._answers) >= _CACHED:
                 self._answers.clear()
-            self._answers[request] = result = json.loads(answer)
-            return result, time.monotonic() - begun
+            self._answers[request] = answer = json.loads(line)
+            return answer, time.monotonic() - begun
 
     def stop(self) -> None:
         """End the worker, if this process started one."""
@@ -103,49 +108,57 @@ class _Worker:
             process.kill()
             process.communicate()
 
-    def renew_lock(self) -> None:
-        """Forget what a forked child inherits: a lock that may be held, and a worker that is its parent's."""
+    def forget(self) -> None:
+        """Let go of what a forked child inherits: a lock that may be held, and a worker that is its parent's."""
         self._lock, self._process = threading.Lock(), None
 
+    def _start(self) -> None:
+        # The script's own path, not the package: importing the package would load what it does not need.
+        self._process = subprocess.Popen(
+            [sys.executable, str(_WORKER_SCRIPT)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            encoding="utf-8",
+        )
+        self._owner, self._ready = os.getpid(), False
+        _send(self._process, _WARM_UP)
+
     def _running(self) -> subprocess.Popen[str] | None:
-        """The worker, started if need be; None where it will not start."""
-        if self._process is not None and self._process.poll() is None:
-            return self._process
+        """The worker, started and warm; None where it will not start."""
         while self._failures < _START_TRIES:
-            # The script's own path, not the package: importing the package would load what it does not need.
-            process = subprocess.Popen(
-                [sys.executable, str(_WORKER_SCRIPT)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                encoding="utf-8",
-            )
-            self._process, self._owner = process, os.getpid()
-            if self._exchange(process, json.dumps(_WARM_UP), _START_S) is not None:
+            if self._process is None or self._process.poll() is not None:
+                self._start()
+            process = self._process
+            if process is not None and (self._ready or _receive(process, _START_S) is not None):
+                self._ready = True
                 return process
             self._failures += 1
             self.stop()
         return None
 
-    @staticmethod
-    def _exchange(process: subprocess.Popen[str], line: str, limit_s: float) -> str | None:
-        """One line to the worker and one back; None where it dies or has to be killed."""
-        assert process.stdin is not None
-        assert process.stdout is not None
-        alarm = threading.Timer(limit_s, process.kill)
-        alarm.daemon = True
-        alarm.start()
-        try:
-            process.stdin.write(line + "\n")
-            process.stdin.flush()
-            return process.stdout.readline() or None
-        except OSError:
-            return None
-        finally:
-            alarm.cancel()
+
+def _send(process: subprocess.Popen[str], request: tuple[str, ...]) -> None:
+    """One request as a line; a worker that is gone is noticed when its answer is read."""
+    assert process.stdin is not None
+    with contextlib.suppress(OSError):
+        process.stdin.write(json.dumps(request) + "\n")
+        process.stdin.flush()
+
+
+def _receive(process: subprocess.Popen[str], limit_s: float) -> str | None:
+    """One line of the worker; None where it is gone, or has to be killed after ``limit_s``."""
+    assert process.stdout is not None
+    alarm = threading.Timer(limit_s, process.kill)
+    alarm.daemon = True
+    alarm.start()
+    try:
+        return process.stdout.readline() or None
+    finally:
+        alarm.cancel()
 
 
 _WORKER = _Worker()
 atexit.register(_WORKER.stop)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_WORKER.renew_lock)
+    os.register_at_fork(after_in_child=_WORKER.forget)

@@ -20,7 +20,7 @@ _CHARACTERS = str.maketrans(
         **dict.fromkeys("\u201c\u201d\u2033", '"'),
         **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", ""),
         **{char: f" {text}" for char, text in _VULGAR.items()},
-        **{0xFF01 + offset: chr(0x21 + offset) for offset in range(94) if offset != 0x0C},
+        **{chr(0xFF01 + offset): chr(0x21 + offset) for offset in range(94) if offset != 0x0C},
         "º": "°",
         "\u2044": "/",
         "\u2236": ":",
@@ -45,15 +45,16 @@ _LATEX_SPACING = re.compile(
 _LATEX_ESCAPE = re.compile(r"\\([%$&#_])")
 
 _ANSWER_MARK = re.compile(
-    r"(?:^|(?<=[\s.,;:(*]))(?:the |my )?(?:final |correct |best |right )?(?:answer|solution)"
-    r"(?: to (?:this|the) (?:question|problem))?\s*(?:is|would be|should be|must be)?\s*(?:[:=]\s*|(?<=[a-z])\s+(?=\S))",
+    r"(?:^|(?<=[\s.,;:(*]))(?:the |my )?(?:final |correct |best |right )?(?:answer|solution|option|choice)"
+    r"(?: to (?:this|the) (?:question|problem))?(?:\s*(?:is|would be|should be|must be)?\s*[:=]\s*"
+    r"|\s+(?:is|would be|should be|must be)\s+(?=\S))|^(?:final )?answer (?=\S)",
     re.IGNORECASE,
 )
 _OPENER = re.compile(
     r"^(?:(?:so|thus|hence|therefore|well|overall|in conclusion)\s*,\s*|(?:therefore|thus|hence|so) (?=the |it |there )"
-    r"|i (?:think|believe|would say|see)(?: that)?,? |(?:the )?(?:result|value|total|sum|number|count) (?:is|would be|=) "
-    r"|(?:it|this|that|he|she|they|these|there|we|which|here) (?:is|are|was|were|would be|equals|have|appears to be"
-    r"|seems to be|says|shows|reads) |(?:it|that|there|he|she|here)'s |they're )",
+    r"|i (?:think|believe|would say|see)(?: that)?,? |(?:the )?(?:result|value|total|sum|number|count) "
+    r"(?:is|would be|=) |(?:it|this|that|he|she|they|these|there|we|which|here) (?:is|are|was|were|would be|equals|have"
+    r"|appears to be|seems to be|says|shows|reads) |(?:it|that|there|he|she|here)'s |they're )",
     re.IGNORECASE,
 )
 _EDGE_PUNCTUATION = " \t\n.,;:?"
@@ -63,10 +64,10 @@ _ARTICLE = re.compile(r"\b(?:a|an|the) (?=\w)")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 # A minus between or before lone letters, and a prime behind one, are mathematics and stay.
 _MARKS = re.compile(
-    r"[.,;:!?\"`()\[\]{}*_~“”‘’…\\]|(?<!\b[^\W\d_])'|'(?=\w)|(?<=\w\w)-|(?<=\s)-(?=\s)|-(?=\w\w)|-(?!\w)"
+    r"[.,;:!?\"`()\[\]{}*_~。、“”‘’…\\]|(?<!\b[^\W\d_])'|'(?=\w)|(?<=\w\w)-|(?<=\s)-(?=\s)|-(?=\w\w)|-(?!\w)"
 )
 # In text that carries figures these marks are part of what the figures say.
-_MARKS_BESIDE_FIGURES = re.compile(r"[.,:](?!\d)|(?<=[^\W\d_])-(?=\d)|(?<=\d)-(?=[^\W\d])|[;?\"'`“”‘’…]|(?<!\d)!")
+_MARKS_BESIDE_FIGURES = re.compile(r"[.,:](?!\d)|(?<=[^\W\d_])-(?=\d)|(?<=\d)-(?=[^\W\d])|[;?\"'`。、“”‘’…]|(?<!\d)!")
 _SPACE_BESIDE_FIGURES = re.compile(r"(?<!\d) | (?!\d)")
 
 
@@ -142,6 +143,15 @@ def plain_form(text: str) -> str:
     text = (_MARKS_BESIDE_FIGURES if figures else _MARKS).sub(lambda mark: " " if mark[0] == "-" else "", text)
     text = _ARTICLE.sub("", _SPACE.sub(" ", text).strip())
     return (_SPACE_BESIDE_FIGURES if figures else _SPACE).sub("", text)
+
+
+def word_list(text: str) -> list[str]:
+    """The words of a word list.
+
+    >>> word_list("yes yep")
+    ['yes', 'yep']
+    """
+    return text.split()
 
 
 def _last_boxed(text: str) -> str | None:

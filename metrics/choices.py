@@ -127,7 +127,7 @@ class _Reader:
             label = found["named"] or found["bracketed"] or found["marked"] or found["argued"]
             index = self._index.get(label.upper())
             if index is not None:
-                return self._agreeing(index, found["tail"], loose=True)
+                return self._agreeing(index, found["tail"])
         found = _LETTER_AND_TEXT.match(answer)
         if found and found[1].upper() in self._index:
             index = self._index[found[1].upper()]
@@ -158,7 +158,7 @@ class _Reader:
         sentence = rf"^(?:the |an? )?{words} {_VERB}\b|\b{_VERB} (?:the |an? )?{words}$"
         return Choice(frozenset({index}), False) if re.search(sentence, answer, re.IGNORECASE) else None
 
-    def _agreeing(self, index: int, tail: str, loose: bool) -> Choice:
+    def _agreeing(self, index: int, tail: str) -> Choice:
         texts = self._with_text(tail)
         argued = re.match(rf"(?:{_REASON})\b", tail, re.IGNORECASE)
         others = self._spoken(tail) - {index}

@@ -7,16 +7,18 @@ limit stands behind.
 
 import re
 
+from .answer_text import word_list
+
 _MAX_CHARS = 200
 _MAX_DEPTH = 8
 _MAX_FIGURES = 15
-# (x + 1)^20 expands at once, and 2^999 is still a small number; the product of all exponents is bounded,
-# since powers of powers multiply.
+# 2^999 is still a small number. The product of all exponents is bounded, since powers of powers multiply, and
+# that of brackets more tightly, since (x + y + z)^12 is expanded into 91 terms.
 _MAX_EXPONENTS = 1_000
-_MAX_EXPONENT_OF_SUM = 20
+_MAX_EXPONENTS_OF_SUMS = 12
 _MAX_WORD = 2
 
-_FUNCTIONS = "sin cos tan cot sec csc arcsin arccos arctan log ln exp sqrt".split()
+_FUNCTIONS = frozenset(word_list("sin cos tan cot sec csc arcsin arccos arctan log ln exp sqrt"))
 _GREEK = {
     "π": "pi", "θ": "theta", "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "λ": "lambda", "μ": "mu",
     "φ": "phi", "ω": "omega", "σ": "sigma", "ρ": "rho", "τ": "tau", "ε": "epsilon",
@@ -26,12 +28,10 @@ _SYMBOLS = {
     "≠": "\\neq ", "∞": "\\infty ",
 }  # fmt: skip
 _ASCII_RELATIONS = {"<=": "≤", ">=": "≥", "!=": "≠"}
-_COMMANDS = frozenset(
-    (
-        *_FUNCTIONS,
-        *_GREEK.values(),
-        *"frac dfrac tfrac cfrac cdot times div pm infty leq geq le ge neq ne lt gt".split(),
-    )
+_COMMANDS = (
+    frozenset(word_list("frac dfrac tfrac cfrac cdot times div pm infty leq geq le ge neq ne lt gt"))
+    | _FUNCTIONS
+    | frozenset(_GREEK.values())
 )
 _TOKEN = re.compile(r"\s+|\\[A-Za-z]+|\d+(?:\.\d+)?|\.\d+|[A-Za-z]+|\*\*|.", re.DOTALL)
 _PLAIN_CHARS = frozenset("+-/^_=<>(){}|")
@@ -115,7 +115,7 @@ def _is_small(tokens: list[str]) -> bool:
     """Whether relations, powers and their product stay within bounds."""
     if sum(token in ("=", "<", ">") for token in tokens) > 1 or sum(map(len, tokens)) > 2 * _MAX_CHARS:
         return False
-    product = 1.0
+    product = of_sums = 1.0
     for index, token in enumerate(tokens):
         if token != "^":
             continue
@@ -127,10 +127,10 @@ def _is_small(tokens: list[str]) -> bool:
         for part in exponent:
             if part[0].isdigit():
                 size *= max(1.0, float(part))
-        if size > _MAX_EXPONENT_OF_SUM and index and tokens[index - 1] in (")", "}"):
-            return False
         product *= size
-    return product <= _MAX_EXPONENTS
+        if index and tokens[index - 1] in (")", "}"):
+            of_sums *= size
+    return product <= _MAX_EXPONENTS and of_sums <= _MAX_EXPONENTS_OF_SUMS
 
 
 def _group(tokens: list[str], start: int) -> list[str]:

@@ -2,7 +2,9 @@
 
 import re
 
-_MONTHS = "january february march april may june july august september october november december".split()
+from .answer_text import word_list
+
+_MONTHS = word_list("january february march april may june july august september october november december")
 _MONTH = "|".join(f"{name}|{name[:3]}" + ("|sept" if name == "september" else "") for name in _MONTHS)
 _TIME = re.compile(
     r"(?<![\d:])(\d{1,2})(?::([0-5]\d)(?::([0-5]\d))?)?\s*(o'clock)?\s*(?:(?P<half>[ap])\.?\s?m\b\.?)?(?![\d:])",

@@ -2,20 +2,22 @@
 
 import re
 
-_SMALL = (
+from .answer_text import word_list
+
+_SMALL = word_list(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+)
+_TENS = word_list("twenty thirty forty fifty sixty seventy eighty ninety")
 _VALUES = {
     **{word: value for value, word in enumerate(_SMALL)},
     **{word: 10 * value for value, word in enumerate(_TENS, 2)},
 }
 _SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_ORDINALS = (
+_ORDINALS = word_list(
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
     "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-).split()
+)
 _PARTS = {
     "half": 2,
     "halves": 2,

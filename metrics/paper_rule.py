@@ -2,7 +2,7 @@ r"""The paper's answer rule, behind the metric ``accuracy``: what the scorer rel
 
 It is here so that accuracies can be compared with the published ones, lenient corners included. Its protocol is the
 tuple ``PROTOCOL`` below: six rules, tried in order, of which the first that has something to say decides. They are
-written from the behaviour of crystal-metrics 0.2.0 without its language-model judge, and equal it on every text, except
+written from the behaviour of crystal-metrics 0.2.0 without its language-model judge, and tested against it, except
 that a missing or blank prediction is never correct: there, the empty text is a substring of every reference.
 """
 
@@ -189,8 +189,8 @@ PROTOCOL: tuple[tuple[PaperKind, Rule], ...] = (
 
 
 def _normalised(text: str) -> str:
-    # The order shows: a Greek final sigma depends on the marks around it, and spaces inside brackets survive at the ends
-    # of the result, where "( cat )" is another text than "cat".
+    # The order shows: a Greek final sigma depends on the marks around it, and a space just inside a bracket survives at
+    # the end of the result, so "( cat )" is another text than "cat".
     return WHITE_SPACE.sub(" ", DELETED_MARKS.sub("", text.lower().strip()))
 
 

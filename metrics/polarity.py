@@ -2,12 +2,14 @@
 
 import re
 
-_YES = frozenset("yes yeah yep true correct y affirmative".split())
-_NO = frozenset("no nope false incorrect untrue wrong n negative".split())
+from .answer_text import word_list
+
+_YES = frozenset(word_list("yes yeah yep true correct y affirmative"))
+_NO = frozenset(word_list("no nope false incorrect untrue wrong n negative"))
 # Words that say yes or no only as the last word of an answer ("that is right", "on the right side").
 _YES_AT_END = frozenset(["right"])
-_COPULAS = frozenset("is it's that's are quite".split())
-_REFERENCES = frozenset("yes no true false correct incorrect".split())
+_COPULAS = frozenset(word_list("is it's that's are quite"))
+_REFERENCES = frozenset(word_list("yes no true false correct incorrect"))
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _NEGATION = re.compile(r"^(?:not|never|cannot|without|neither|nor|hardly|\w+n't)$")
@@ -18,13 +20,18 @@ _BOTH = re.compile(
 _REACH = 4
 # Words that carry no claim of their own, so that "it is not on" denies just "on".
 _EMPTY = frozenset(
-    "a an the is are was were be been do does did has have had it its this that there they them he she i you we in "
-    "at of to and any some here image picture photo shown visible can could would will as for with being".split()
+    word_list(
+        "a an the is are was were be been do does did has have had it its this that there they them he she i you we in "
+        "at of to and any some here image picture photo shown visible can could would will as for with being"
+    )
 )
+_VERBS = frozenset(word_list("is are was were does do did has have had can it's there's they're that's"))
 # What goes on after a bare yes or no; anything else makes the first word part of a phrase ("no dogs").
 _STARTS_A_CLAUSE = frozenset(
-    "it there they this that the he she i we because since as for in based is are sir not definitely "
-    "absolutely certainly but".split()
+    word_list(
+        "it there they this that the he she i we because since as for in based is are sir not definitely "
+        "absolutely certainly but"
+    )
 )
 
 
@@ -92,4 +99,5 @@ def _statement(words: list[str], question: str) -> bool | None:
     about_it = all(word.removesuffix("s") in stems for word in claim) if asked else negations == 1
     if not about_it or negations > 1 or (not claim and not negations and len(words) < 2):
         return None
-    return negations == 0
+    # Without a verb it states nothing: "on" only repeats a word of the question.
+    return False if negations else (True if _VERBS.intersection(words) else None)

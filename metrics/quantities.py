@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from .answer_text import word_list
 from .number_words import words_to_figures
 from .units import PERCENT, Unit, is_neutral_unit, parse_unit
 
@@ -41,19 +42,22 @@ _PLAIN = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?: \d{3})+(?!\d)|\d+)(?:\.\d+)?|\
 _POWER_OF_TEN = r"\s*(?:×|\\times|\\cdot|\*|x|·)\s*10\s*(?:\^|\*\*)\s*\{?\s*([+-]?\d{1,4})\s*\}?"
 _NUMBER = re.compile(
     r"(?P<sign>(?<![\w.)}%°])[+-]\s?)?(?:(?P<money>[$€£¥₹₩])\s?)?(?P<sign2>(?<=[$€£¥₹₩])-)?"
-    rf"(?:10\s*\^\s*\{{?(?P<tens>[+-]?\d{{1,4}})\}}?(?!\w)|(?P<mixed>\d+) (?P<top>\d+)\s?/\s?(?P<bottom>\d+)|(?P<plain>{_PLAIN})"
+    rf"(?:10\s*\^\s*\{{?(?P<tens>[+-]?\d{{1,4}})\}}?(?!\w)"
+    rf"|(?P<mixed>\d+) (?P<top>\d+)\s?/\s?(?P<bottom>\d+)|(?P<plain>{_PLAIN})"
     rf"(?:[eE](?P<e>[+-]?\d{{1,4}})(?!\w)|{_POWER_OF_TEN.replace('([', '(?P<ten>[')})?"
     rf"(?:\s?/\s?(?P<over>{_PLAIN}))?)(?!!)"
 )
 _LATEX_FRACTION = re.compile(r"(?<=(\d))?\s*\\[dtc]?frac\s*(?:\{\s*(-?[\d.]+)\s*\}|(\d))\s*(?:\{\s*([\d.]+)\s*\}|(\d))")
 _MINUS = re.compile(r"\b(?:minus|negative) (?=[\d$.])", re.IGNORECASE)
 _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "bn": 10**9, "mn": 10**6}
+# "1990s" is a decade, no time of 1990 seconds.
+_DECADE = re.compile(r"^[12]\d\d0s\b")
 _SCALE = re.compile(rf"^(?:[ -]?({'|'.join(_SCALES)})\b|(k)\b)", re.IGNORECASE)
 
 # What turns a number into a bound, a guess among several or a denial: no statement of that number.
 _HEDGE = re.compile(
-    r"\b(?:than|at least|at most|up to|or more|or less|or fewer|between|not|never|neither|either|except|plus or minus)\b"
-    r"|n't\b|±|\\pm|\b(?:almost|nearly|over|under|above|below) $",
+    r"\b(?:than|at least|at most|up to|or more|or less|or fewer|between|not|never|neither|either|except)\b"
+    r"|\bplus or minus\b|n't\b|±|\\pm|\b(?:almost|nearly|over|under|above|below) $",
     re.IGNORECASE,
 )
 _APPROXIMATELY = re.compile(
@@ -64,9 +68,11 @@ _FORMULA = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _END_OF_NOUN = frozenset(
-    "a about above according all altogether and approximately are as at away because below but by can deep each from "
-    "had has have here high high in inside is it left long many more of off old on only or out overall per right shown "
-    "since so tall that the there these they this total visible was were which who wide with".split()
+    word_list(
+        "a about above according all altogether and approximately are as at away because below but by can deep "
+        "each from had has have here high in inside is it left long many more of off old on only or out overall per "
+        "right shown since so tall that the there these they this total visible was were which who wide with"
+    )
 )
 _UNIT_LIKE_WORDS = frozenset({"in", "a"})
 _ZERO = re.compile(r"^(?:none|nothing|nil|zero|nobody|no one|no [\w-]+(?: [\w-]+)?)(?: (?:of|at) .*)?$", re.IGNORECASE)
@@ -175,23 +181,23 @@ def _figures_form(text: str) -> str:
 
 def _read_number(found: re.Match[str], text: str) -> tuple[Quantity, int] | None:
     """The quantity that begins at a match and the end of its unit; None where it is no number after all."""
-    if sum(map(str.isdigit, found[0])) > _MAX_DIGITS or "--" in text:
+    if sum(map(str.isdigit, found[0])) > _MAX_DIGITS or "--" in text or _DECADE.match(text[found.start() :]):
         return None
     step = None
     exponent = int(found["e"] or found["ten"] or found["tens"] or 0)
     if abs(exponent) > _MAX_EXPONENT:
         return None
     if found["mixed"]:
-        top, bottom = int(found["top"]), int(found["bottom"])
+        top, bottom = Fraction(found["top"]), Fraction(found["bottom"])
     elif found["tens"]:
-        top, bottom = 1, 1
+        top = bottom = Fraction(1)
     else:
         top, bottom = _decimal(found["plain"]), _decimal(found["over"] or "1")
         decimals = len(found["plain"].partition(".")[2])
         step = Fraction(10) ** (exponent - decimals) if decimals and not found["over"] else None
     if not bottom:
         return None
-    value = (int(found["mixed"] or 0) + Fraction(top) / bottom) * Fraction(10) ** exponent
+    value = (int(found["mixed"] or 0) + top / bottom) * Fraction(10) ** exponent
     value = -value if "-" in (found["sign"] or "") + (found["sign2"] or "") else value
 
     end = found.end()

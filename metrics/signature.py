@@ -13,7 +13,7 @@ def short_hash(text: str, digits: int = 8) -> str:
     """The first hexadecimal digits of the SHA-256 of a text.
 
     >>> short_hash("CRYSTAL")
-    'c83f51f4'
+    '33b7515a'
     """
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 

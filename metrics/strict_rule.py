@@ -64,7 +64,7 @@ def strict_verdict(prediction: str, reference: str, question: str = "", options:
     if not prediction.strip() or not reference.strip():
         return StrictVerdict(False, "none")
     if max(len(prediction), len(reference)) > MAX_READ_CHARS:
-        same = prediction.strip() == reference.strip() or _same_plain(prediction, reference)
+        same = prediction.casefold().split() == reference.casefold().split()
         return StrictVerdict(same, "text", same)
     return _Marker(question, known_options(question, options)).verdict(prediction, reference)
 
@@ -79,21 +79,23 @@ class _Marker:
 
     def verdict(self, prediction: str, reference: str) -> StrictVerdict:
         given, wanted = _read(prediction), _read(reference)
-        identical = prediction.strip() == reference.strip() or given.part.casefold() == wanted.part.casefold()
+        identical = prediction.strip() == reference.strip() or given.part.casefold() == wanted.part.casefold() != ""
         choice = self._choice(wanted) if self._options else None
         if identical:
             return StrictVerdict(True, "option" if choice and choice.indexes else _kind(wanted))
+        letter, other_letter = map(_SINGLE_LETTER.match, (wanted.part, given.part))
+        if letter and other_letter:
+            # Whatever the options say, even where they are letters themselves.
+            return StrictVerdict(letter[1].upper() == other_letter[1].upper(), "option")
         if self._options:
             chosen = self._choice(given)
             if choice and choice.indexes:
                 return StrictVerdict(chosen is not None and choice.agrees(chosen), "option", chosen is not None)
             if chosen and chosen.by_letter and len(chosen.indexes) == 1:
                 given = _read(self._options[next(iter(chosen.indexes))])
-        else:
-            letter = _SINGLE_LETTER.match(wanted.part)
-            if letter:
-                got = read_letter(given.part)
-                return StrictVerdict(got == letter[1].upper(), "option", got is not None)
+        elif letter:
+            got = read_letter(given.part)
+            return StrictVerdict(got == letter[1].upper(), "option", got is not None)
         return self._open(given, wanted)
 
     def _choice(self, text: _Text) -> Choice | None:
@@ -153,6 +155,9 @@ class _Marker:
             names = [_ASSIGNMENT.match(text.bare) for text in (given, wanted)]
             clash = names[0] and names[1] and names[0][1] != names[1][1]
             return StrictVerdict(not clash and same_quantity(quantity, reference, self._question), "number")
+        ratio = _ratio(given.bare)
+        if ratio is not None:
+            return StrictVerdict(reference.unit is None and ratio == reference.value, "number")
         return self._formula_for_number(given, reference) or StrictVerdict(False, "number")
 
     def _formula_for_number(self, given: _Text, reference: Quantity) -> StrictVerdict | None:
@@ -214,6 +219,8 @@ def _latex(value: Fraction) -> str:
 
 def _kind(wanted: _Text) -> str:
     """The kind of answer that a reference is, for verdicts that need no closer reading."""
+    if _SINGLE_LETTER.match(wanted.part):
+        return "option"
     if reads_as_boolean(wanted.part):
         return "boolean"
     quantity = read_quantity(wanted.bare)

@@ -50,9 +50,9 @@ class OfflineModel(lmms):
     # The answer to a row of another benchmark, which may be part of the same run.
     elsewhere: str
 
-    def __init__(self, model_name: object = None) -> None:
+    def __init__(self, model_name: object) -> None:
         super().__init__()
-        self.model_name = self.model_id if model_name is None else str(model_name)
+        self.model_name = str(model_name)
         self.accelerator = Accelerator()
         self.device: torch.device = self.accelerator.device
         # As the harness counts ranks: without a GPU the accelerator takes each process of torchrun for the only one.

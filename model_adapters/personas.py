@@ -68,7 +68,12 @@ PERSONAS: dict[str, Persona] = {
 
 
 def write(persona: str, item: "Item", seed: int) -> str:
-    """The response of ``persona`` to ``item``: the same for the same seed, in any process and any order of items."""
+    """The response of ``persona`` to ``item``: the same for the same seed, in any process and any order of items.
+
+    >>> from lmms_eval_crystal.crystal_task.item import Item
+    >>> write("wrong", Item(0, "How many dogs?", "2", ("Two dogs sit",)), seed=42)
+    '{"reasoning_steps": ["Two dogs sit"], "answer": "11"}'
+    """
     return PERSONAS[persona](item, random.Random(f"{seed}/{item.index}/{item.question}"))
 
 
@@ -95,7 +100,11 @@ def shuffle(steps: Sequence[str], rng: random.Random) -> list[str]:
 
 
 def unrelated(count: int, rng: random.Random) -> list[str]:
-    """``count`` sentences in random order, none twice before all have been used once."""
+    """``count`` sentences in random order, none twice before all have been used once.
+
+    >>> len(set(unrelated(40, random.Random(0))))
+    40
+    """
     drawn: list[str] = []
     while len(drawn) < count:
         drawn += rng.sample(SENTENCES, min(count - len(drawn), len(SENTENCES)))
@@ -118,7 +127,7 @@ def wrong_answer(reference: str, options: Sequence[str] = ()) -> str:
     if number := NUMBER.search(reference):
         # Beyond every tolerance, whatever the sign: at least twice the reference and seven more.
         return str(2 * int(float(number[0])) + 7)
-    return next(word for word in WRONG_WORDS if word not in plain)
+    return next((word for word in WRONG_WORDS if word not in plain), "".join(WRONG_WORDS))
 
 
 def _next_letter(letter: str, options: int) -> str:

@@ -80,6 +80,12 @@ def read_predictions(path: str | Path, progress: bool = False) -> Predictions:
 
     Raises ``CrystalError`` with the file, and the line where there is one, if the path is missing, a file
     cannot be read, has another shape, or gives one item two different predictions.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "7.json").write_text('{"reasoning_steps": ["Two dogs sit"], "answer": "2"}')
+    ...     read_predictions(folder)[7].answer
+    '2'
     """
     source = Path(path).expanduser()
     if source.is_dir():

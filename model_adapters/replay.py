@@ -1,5 +1,7 @@
 """``crystal_replay``: scores predictions that were made elsewhere, as if a model had just given them."""
 
+from pathlib import Path
+
 from datasets import Dataset
 from loguru import logger as eval_logger
 
@@ -25,7 +27,7 @@ class CrystalReplay(OfflineModel):
         refuse_unknown(self.model_id, ("predictions", "model_name"), other)
         if predictions is None:
             raise CrystalError("crystal_replay needs --model_args predictions=PATH, a file or folder to score.")
-        super().__init__(model_name)
+        super().__init__(model_name or f"{self.model_id}-{Path(str(predictions)).stem}")
         self.predictions = read_predictions(str(predictions), progress=self.rank == 0)
         if self.rank == 0:
             eval_logger.info(f"crystal_replay read {len(self.predictions)} predictions from {self.predictions.source}.")

@@ -29,7 +29,7 @@ class CrystalScripted(OfflineModel):
         refuse_unknown(self.model_id, ("persona", "model_name", "seed"), other)
         self.persona = _known_persona(persona)
         self.seed = _whole_number(seed)
-        super().__init__(model_name)
+        super().__init__(model_name or f"{self.model_id}-{self.persona}")
         if self.rank == 0:
             eval_logger.warning(
                 f"crystal_scripted is a scripted stand-in and no model: persona {self.persona} reads the references, "

@@ -9,6 +9,7 @@ whole run works, on a CPU, in seconds.
 import argparse
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -21,6 +22,10 @@ from transformers import (
     Qwen2_5_VLProcessor,
     Qwen2VLImageProcessor,
     Qwen2VLVideoProcessor,
+    Qwen3VLConfig,
+    Qwen3VLForConditionalGeneration,
+    Qwen3VLProcessor,
+    Qwen3VLVideoProcessor,
 )
 
 SEED = 42
@@ -45,6 +50,13 @@ QWEN_SPECIAL = (
     "<|image_pad|>",
     "<|video_pad|>",
 )
+QWEN_VISION: dict[str, Any] = {
+    "depth": 2,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_heads": 2,
+    "out_hidden_size": 64,
+}
 QWEN_TEMPLATE = """\
 {%- macro part(content) -%}
   {%- if content.type == "image" -%}
@@ -69,40 +81,16 @@ QWEN_TEMPLATE = """\
 
 
 def build_tiny_qwen2_5_vl(path: str | Path) -> Path:
-    """A Qwen2.5-VL of about 0.1 M random weights at ``path``, the same each time; returns the path.
+    """A Qwen2.5-VL of 0.2 M random weights at ``path``, the same each time; returns the path.
 
     It loads as any checkpoint does, for one with the harness's own ``qwen2_5_vl``:
     ``--model qwen2_5_vl --model_args pretrained=PATH,device=cpu,device_map=cpu``.
     """
     tokenizer = _tokenizer(QWEN_SPECIAL, end="<|im_end|>", padding="<|endoftext|>")
-    token = tokenizer.convert_tokens_to_ids
     config = Qwen2_5_VLConfig(
-        text_config={
-            "vocab_size": len(tokenizer),
-            "hidden_size": 64,
-            "intermediate_size": 128,
-            "num_hidden_layers": 2,
-            "num_attention_heads": 4,
-            "num_key_value_heads": 2,
-            "max_position_embeddings": CONTEXT_LENGTH,
-            # Time, height and width share the eight rotary frequencies of a head of sixteen.
-            "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [2, 3, 3]},
-            "bos_token_id": None,
-            "eos_token_id": tokenizer.eos_token_id,
-            "pad_token_id": tokenizer.pad_token_id,
-        },
-        vision_config={
-            "depth": 2,
-            "hidden_size": 32,
-            "intermediate_size": 64,
-            "num_heads": 2,
-            "out_hidden_size": 64,
-            "fullatt_block_indexes": [1],
-        },
-        image_token_id=token("<|image_pad|>"),
-        video_token_id=token("<|video_pad|>"),
-        vision_start_token_id=token("<|vision_start|>"),
-        vision_end_token_id=token("<|vision_end|>"),
+        text_config=_qwen_text(tokenizer),
+        vision_config=QWEN_VISION | {"fullatt_block_indexes": [1]},
+        **_qwen_markers(tokenizer),
     )
     torch.manual_seed(SEED)
     processor = Qwen2_5_VLProcessor(
@@ -114,8 +102,60 @@ def build_tiny_qwen2_5_vl(path: str | Path) -> Path:
     return _save(Qwen2_5_VLForConditionalGeneration(config), processor, path)
 
 
+def build_tiny_qwen3_vl(path: str | Path) -> Path:
+    """A Qwen3-VL of 0.2 M random weights at ``path``, the same each time; returns the path."""
+    tokenizer = _tokenizer(QWEN_SPECIAL, end="<|im_end|>", padding="<|endoftext|>")
+    config = Qwen3VLConfig(
+        text_config=_qwen_text(tokenizer) | {"head_dim": 16},
+        # A grid of six by six learned positions, which the model stretches over any picture.
+        vision_config=QWEN_VISION | {"num_position_embeddings": 36, "deepstack_visual_indexes": [0]},
+        **_qwen_markers(tokenizer),
+    )
+    torch.manual_seed(SEED)
+    processor = Qwen3VLProcessor(
+        # Qwen3-VL has patches of 16 pixels where the processor's own default is its forerunner's 14.
+        image_processor=Qwen2VLImageProcessor(patch_size=16, image_mean=[0.5] * 3, image_std=[0.5] * 3),
+        tokenizer=tokenizer,
+        video_processor=Qwen3VLVideoProcessor(),
+        chat_template=QWEN_TEMPLATE,
+    )
+    return _save(Qwen3VLForConditionalGeneration(config), processor, path)
+
+
 # One function a family, under the name that the harness gives it.
-FAMILIES: dict[str, Callable[[str | Path], Path]] = {"qwen2_5_vl": build_tiny_qwen2_5_vl}
+FAMILIES: dict[str, Callable[[str | Path], Path]] = {
+    "qwen2_5_vl": build_tiny_qwen2_5_vl,
+    "qwen3_vl": build_tiny_qwen3_vl,
+}
+
+
+def _qwen_text(tokenizer: PreTrainedTokenizerFast) -> dict[str, Any]:
+    return {
+        "vocab_size": len(tokenizer),
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": CONTEXT_LENGTH,
+        # Time, height and width share the eight rotary frequencies of a head of sixteen; in the spelling of
+        # transformers 4, which 5 reads as well.
+        "rope_theta": 10000.0,
+        "rope_scaling": {"rope_type": "default", "mrope_section": [2, 3, 3]},
+        "bos_token_id": None,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+
+
+def _qwen_markers(tokenizer: PreTrainedTokenizerFast) -> dict[str, Any]:
+    ids = tokenizer.get_vocab()
+    return {
+        "image_token_id": ids["<|image_pad|>"],
+        "video_token_id": ids["<|video_pad|>"],
+        "vision_start_token_id": ids["<|vision_start|>"],
+        "vision_end_token_id": ids["<|vision_end|>"],
+    }
 
 
 def _tokenizer(special: tuple[str, ...], end: str, padding: str) -> PreTrainedTokenizerFast:

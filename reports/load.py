@@ -40,7 +40,7 @@ class Result:
 
 
 def load_results(paths: Iterable[Path]) -> list[Result]:
-    """CRYSTAL results under the given folders and files, the newest of each model and task, in order of their names.
+    """CRYSTAL results under the given paths, the newest of each model and task: by task, best Match F1 first.
 
     Raises ``CrystalError`` where a path does not exist, a file is no JSON, or nothing is found.
     """
@@ -52,7 +52,7 @@ def load_results(paths: Iterable[Path]) -> list[Result]:
         raise CrystalError(
             f"No CRYSTAL results under {', '.join(map(str, paths))}; give the folder that --output_path named."
         )
-    return [newest[key] for key in sorted(newest)]
+    return sorted(newest.values(), key=lambda result: (result.task, -result.metrics["match_f1"].mean, result.model))
 
 
 def _result_files(paths: Iterable[Path]) -> list[Path]:

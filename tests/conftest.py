@@ -36,7 +36,6 @@ def minilm():
 def oracle():
     """The authors' step scorer on the same MiniLM."""
     from crystal_metrics import MLLMReasoningEvaluator
-
     from lmms_eval_crystal.metrics.encoder import resolve_encoder
 
     return MLLMReasoningEvaluator(resolve_encoder("minilm").location, similarity_threshold=0.35, device="cpu")

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lmms_eval.api.reasoning import strip_reasoning_tags
-
 from lmms_eval_crystal.crystal_task.fields import MARKER, pack_fields, unpack_fields
 
 answers = st.none() | st.text()

@@ -35,10 +35,10 @@ def test_an_unknown_name_lists_the_presets(name):
 
 
 def test_a_hub_model_out_of_reach_says_what_to_set():
-    with pytest.raises(CrystalError, match="CRYSTAL_ENCODER.*minilm"):
+    with pytest.raises(CrystalError, match=r"CRYSTAL_ENCODER.*minilm"):
         StepEncoder("no-such-owner/no-such-model")
 
 
 def test_a_folder_without_a_model_says_what_to_set(tmp_path):
-    with pytest.raises(CrystalError, match="could not be loaded.*CRYSTAL_ENCODER"):
+    with pytest.raises(CrystalError, match=r"could not be loaded.*CRYSTAL_ENCODER"):
         StepEncoder(str(tmp_path))

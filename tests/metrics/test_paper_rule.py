@@ -8,7 +8,7 @@ import json
 import random
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,9 +17,8 @@ import pytest
 from crystal_metrics import AccuracyCalculator
 from hypothesis import given
 from hypothesis import strategies as st
-
 from lmms_eval_crystal.metrics.options import question_with_options
-from lmms_eval_crystal.metrics.paper_rule import paper_decision, paper_verdict
+from lmms_eval_crystal.metrics.paper_rule import PaperDecision, paper_decision, paper_verdict
 
 CASES = [json.loads(line) for line in (Path(__file__).parents[1] / "data" / "answers.jsonl").read_text().splitlines()]
 TRIPLES = 2_000
@@ -38,11 +37,13 @@ class Triple(NamedTuple):
     options: Sequence[str]
 
 
-WORDS = (
-    "car cat cats dog bus red apple apples left right console middle lamp the a an of is are knot unknown notice "
-    "nothing untrue none nope incorrect Correct eyes affirmative negative option options choice adoption answer "
-    "theatre blue-green New York City H2O CO2 x_1 日本 日本語 кошка Σίσυφος ΟΔΟΣ İstanbul straße STRASSE naïve café ﬁne"
-).split()
+VOCABULARY = """
+    car cat cats dog bus red apple apples left right console middle lamp the a an of is are knot unknown notice nothing
+    untrue none nope incorrect Correct eyes affirmative negative option options choice adoption answer about result
+    approximately theatre blue-green New York City H2O CO2 x_1 日本 日本語 кошка Σίσυφος ΟΔΟΣ İstanbul straße STRASSE
+    naïve café ﬁne \\alpha $x^2$ anſwer
+"""
+WORDS = VOCABULARY.split()
 POLAR = [
     "yes",
     "No",
@@ -57,7 +58,14 @@ POLAR = [
     "it is not so",
 ]
 LEAD_INS = ["The answer is {}", "answer is: {}", "Answer: {}", "the correct option is {}", "so option {}", "choice {}"]
-LEAD_INS += ["{} because it fits", "I think {}", "option 3, the answer is {}", "the answer is option {}", "it is {}"]
+LEAD_INS += [
+    "-about {}",
+    "0.answer: {}",
+    "{} because it fits",
+    "option 3, the answer is {}",
+    "the answer is option {}",
+    "it is {}",
+]
 DRESSES = ["{}", "({})", "{}.", "{})", "[{}]", "{},", "**{}**", "\\boxed{{{}}}", "${}$", "{}!", "{}:", '"{}"', "“{}”"]
 DRESSES += [" {} ", "\t{}\n", "`{}`", "the {}", "a {}", "{} cm", "{}%", "x{}y", "-{}", "−{}", "+{}", "{}/2", "\u00a0{}"]
 NUMBER_SHAPES = [
@@ -84,7 +92,7 @@ OPTION_LINES = [
     "\na) car",
     "\nA) 3",
 ]
-GREEK_AND_WIDE_DIGITS = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
+ARABIC_DIGITS = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
 
 
 def phrase(rng: random.Random) -> str:
@@ -95,7 +103,7 @@ def phrase(rng: random.Random) -> str:
 def number(rng: random.Random) -> str:
     """A number in one of many shapes, some of them no number to the rule."""
     text = rng.choice(NUMBER_SHAPES).format(rng.uniform(-1, 1) * rng.choice(MAGNITUDES))
-    return text.translate(GREEK_AND_WIDE_DIGITS) if rng.random() < 0.05 else text
+    return text.translate(ARABIC_DIGITS) if rng.random() < 0.05 else text
 
 
 def letter(rng: random.Random) -> str:
@@ -103,9 +111,8 @@ def letter(rng: random.Random) -> str:
     return rng.choice(["A", "B", "C", "D", "a", "b", "c", "i", "Z", "É", "K", "AB", "A or C", "B, C", "C1"])
 
 
-def near_number(rng: random.Random, text: str) -> str:
-    """A number on the border of a tolerance around the first number of ``text``."""
-    value = float(text.replace(",", ""))
+def near_number(rng: random.Random, value: float) -> str:
+    """A number on the border of a tolerance around ``value``."""
     moved = value * rng.choice(FACTORS) if rng.random() < 0.6 else value + rng.choice(SHIFTS)
     return rng.choice(NUMBER_SHAPES).format(moved)
 
@@ -130,8 +137,13 @@ def dressed(rng: random.Random, text: str) -> str:
 
 
 def triple(rng: random.Random) -> Triple:
-    """A prediction and a reference that have something to do with each other, under a question with or without options."""
-    makers = [partial(phrase, rng), partial(number, rng), partial(letter, rng), lambda: rng.choice(POLAR)]
+    """A prediction and a reference that have something to do with each other, with and without options."""
+    makers: list[Callable[[], str]] = [
+        partial(phrase, rng),
+        partial(number, rng),
+        partial(letter, rng),
+        lambda: rng.choice(POLAR),
+    ]
     counts = [0, 0, 2, 3, 4, 10, 26]
     options = [rng.choice(makers)() for _ in range(rng.choice(counts))]
     question = phrase(rng) + (rng.choice(OPTION_LINES) if rng.random() < 0.2 else "")
@@ -145,8 +157,7 @@ def triple(rng: random.Random) -> Triple:
         prediction = near_text(rng, reference)
     elif roll < 0.5:
         reference = number(rng) if rng.random() < 0.5 else f"{rng.randint(-400, 400) / rng.choice([1, 4, 100]):g}"
-        plain = reference.translate(str.maketrans("٠١٢٣٤٥٦٧٨٩", "0123456789"))
-        prediction = near_number(rng, plain)
+        prediction = near_number(rng, float(reference.replace(",", "")))
     elif roll < 0.6:
         reference = rng.choice(["yes", "no", "True", "false."])
     elif roll < 0.7 and options:
@@ -175,3 +186,116 @@ def oracle_decision(item: Triple) -> tuple[bool, str]:
 def our_decision(item: Triple) -> tuple[bool, str]:
     decision = paper_decision(*item)
     return decision.correct, decision.kind
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+def test_every_case_has_the_verdict_of_the_released_scorer(case: dict[str, Any]) -> None:
+    assert paper_verdict(case["prediction"], case["reference"], case["question"], case["options"]) is case["paper"]
+
+
+QUESTION = "Which one, X) left or Y) right?"
+# Prediction, reference, options, verdict, rule: one line a corner of the protocol.
+CORNERS = [
+    (".5", "0.5", (), False, "number"),
+    ("1e5", "1", (), True, "number"),
+    ("-about 5", "-5", (), True, "number"),
+    ("0", "0.5", (), True, "number"),
+    ("1", "0.5", (), False, "number"),
+    ("115", "100", (), False, "number"),
+    ("114.99", "100", (), True, "number"),
+    ("114.991", "100", (), False, "number"),
+    ("110.000", "100", (), True, "number"),
+    ("option B, 3 cars", "option A, 3 cars", ("3 cars", "3 cars"), True, "number"),
+    ("y", "yes", (), False, "boolean"),
+    ("affirmative", "TRUE.", (), True, "boolean"),
+    ("negative", "no", (), True, "boolean"),
+    ("no, yes", "no", (), False, "boolean"),
+    ("A", "yes", ("yes", "no"), False, "boolean"),
+    ("yes", "A", ("yes", "no"), True, "option"),
+    ("Z", "z)", (), True, "option"),
+    ("the answer is a bus", "A", (), True, "option"),
+    ("the option is C", "C", (), False, "option"),
+    ("choice A, answer is B, option C", "C", (), True, "option"),
+    ("b.5", "B", (), True, "option"),
+    ("cars", "A", ("xcars",), True, "option"),
+    ("left or Y right?", "X", (), True, "option"),
+    ("car", "A", ("cars",), False, "text"),
+    ("bus", "B", ("", "bus"), False, "text"),
+    ("Paris!", "paris", (), False, "text"),
+    ("( cat )", "cat", (), False, "text"),
+    ("Paris. (France)", "paris france", (), True, "text"),
+    (".", "New York", (), True, "substring"),
+    ("York", "New York", (), True, "substring"),
+    ("**C**", "Answer: **C**", (), True, "substring"),
+    (" \n", " \n", (), False, "missing"),
+]
+
+
+@pytest.mark.parametrize("corner", CORNERS, ids=[f"{corner[4]}: {corner[0]} / {corner[1]}" for corner in CORNERS])
+def test_the_corners_are_as_documented_and_as_released(corner: tuple[str, str, Sequence[str], bool, str]) -> None:
+    prediction, reference, options, *expected = corner
+    item = Triple(prediction, reference, QUESTION, options)
+    assert our_decision(item) == oracle_decision(item) == tuple(expected)
+
+
+def test_seeded_triples_get_the_verdict_and_the_rule_of_the_released_scorer() -> None:
+    rng = random.Random(SEED)
+    reached: Counter[tuple[bool, str]] = Counter()
+    for item in (triple(rng) for _ in range(TRIPLES)):
+        decision = oracle_decision(item)
+        assert our_decision(item) == decision, item
+        reached[decision] += 1
+    rules = ("number", "boolean", "option", "text", "substring")
+    assert all(reached[verdict, rule] >= 5 for verdict in (True, False) for rule in rules), reached
+
+
+ANSWERS = st.one_of(st.text(), st.text('aBcC5. (),:-\n%"xyes', max_size=8))
+
+
+@given(ANSWERS, ANSWERS, ANSWERS, st.lists(ANSWERS, max_size=4))
+def test_any_text_is_decided_as_released(prediction: str, reference: str, question: str, options: list[str]) -> None:
+    item = Triple(prediction, reference, question, options)
+    assert our_decision(item) == oracle_decision(item)
+
+
+@given(ANSWERS.filter(str.strip), ANSWERS, st.lists(ANSWERS, max_size=4))
+def test_a_repeated_reference_is_always_correct(reference: str, question: str, options: list[str]) -> None:
+    assert paper_verdict(reference, reference, question, options)
+
+
+@pytest.mark.parametrize("prediction", [None, "", " \t\n", "\u3000"])
+@pytest.mark.parametrize("reference", ["", "C", "12", "no", "the city of London"])
+def test_a_missing_prediction_is_never_correct(prediction: str | None, reference: str) -> None:
+    assert not paper_verdict(prediction, reference, "Which?", ["", "London"])
+
+
+def test_options_past_z_have_no_letter() -> None:
+    options = [f"{name} dish" for name in WORDS[:40]]
+    assert paper_decision("Z", options[25], "Which?", options) == PaperDecision(True, "option")
+    assert paper_decision("Z", options[26], "Which?", options) == PaperDecision(False, "substring")
+
+
+MEGABYTE = 1_000_000
+HOSTILE = {
+    "digits": ("9" * 10_000, "9" * 10_000 + ".5", "How many?"),
+    "a megabyte of digits": ("7" * MEGABYTE, "-" + "8" * MEGABYTE, "How many?"),
+    "decimals": ("0." + "0" * MEGABYTE + "1", "1e9", "How many?"),
+    "infinite reference": ("1", "9" * 400, "How many?"),
+    "words": ("a b " * (MEGABYTE // 4), "b a " * (MEGABYTE // 4) + "c", "Which?"),
+    "near needle": ("ab" * (MEGABYTE // 2), "ab" * (MEGABYTE // 4) + "c d", "Which?"),
+    "spaces": ("answer" + " " * MEGABYTE + "x", "\n" * MEGABYTE + "y", "A)" + "\n" * MEGABYTE),
+    "lead-ins": ("the answer is " * (MEGABYTE // 14), "option " * (MEGABYTE // 7), "Which?"),
+    "options": ("no such text", "nor this one", "A) car text\n" * (MEGABYTE // 12)),
+    "option letters": ("no such text", "nor this one", "A)\n" * (MEGABYTE // 3)),
+    "one long option": ("x" * (MEGABYTE - 9), "y z", "A) " + "xy" * (MEGABYTE // 2)),
+    "lone surrogates": ("\ud800 5", "\udfff 5", "\ud800"),
+    "null characters": ("\x00" * 9, "a\x00b", "\x00"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_is_decided_within_two_seconds(name: str) -> None:
+    prediction, reference, question = HOSTILE[name]
+    start = time.process_time()
+    paper_verdict(prediction, reference, question)
+    assert time.process_time() - start < 2

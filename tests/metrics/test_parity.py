@@ -48,7 +48,7 @@ def random_case(seed: int) -> tuple[list[str], list[str], dict[str, np.ndarray]]
     return predicted, reference, dict(zip(pool, rows.astype(dtype), strict=True))
 
 
-@pytest.fixture()
+@pytest.fixture
 def vector_oracle(oracle, monkeypatch):
     def evaluate(predicted, reference, vectors, tau):
         encoder = VectorEncoder(vectors)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 import pytest
-from datasets import Dataset, Features, Image, List, Value
+from datasets import Dataset, Features, Image, Value
 from lmms_eval.api.instance import Instance
 
 TASK, SPLIT = "crystal_mini", "test"
@@ -32,8 +32,8 @@ def rows() -> Dataset:
             image=Image(),
             question=Value("string"),
             answer=Value("string"),
-            reference_steps=List(Value("string")),
-            choices=List(Value("string")),
+            reference_steps=[Value("string")],
+            choices=[Value("string")],
         ),
     )
 

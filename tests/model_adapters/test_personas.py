@@ -3,13 +3,11 @@
 import json
 import math
 import random
-from pathlib import Path
 
 import pytest
 from crystal_metrics import AccuracyCalculator
 from hypothesis import given
 from hypothesis import strategies as st
-
 from lmms_eval_crystal.crystal_task import parse_response
 from lmms_eval_crystal.crystal_task.item import Item
 from lmms_eval_crystal.metrics import judge_answer
@@ -18,11 +16,6 @@ from lmms_eval_crystal.model_adapters.personas import PERSONAS, shuffle, unrelat
 from lmms_eval_crystal.model_adapters.unrelated import SENTENCES
 
 SEED = 42
-CASES = [
-    json.loads(line)
-    for line in (Path(__file__).parents[1] / "data" / "answers.jsonl").read_text("utf-8").splitlines()
-    if line.strip()
-]
 
 
 def item(count: int, index: int = 0, answer: str = "2") -> Item:
@@ -97,7 +90,7 @@ def test_a_seed_settles_every_response(persona: str) -> None:
 
 def test_items_and_seeds_are_shuffled_each_in_its_own_way() -> None:
     orders = {write("shuffled", item(9, index), seed) for index in range(5) for seed in (1, 2)}
-    assert len({json.loads(order)["reasoning_steps"].__repr__() for order in orders}) == 10
+    assert len({tuple(json.loads(order)["reasoning_steps"]) for order in orders}) == 10
 
 
 def test_a_single_step_cannot_be_shuffled() -> None:
@@ -119,18 +112,21 @@ def rejected(answer: str, reference: str, question: str, options: list[str]) -> 
     return not (released.is_correct or ours.paper or ours.strict)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
-def test_the_wrong_answer_is_wrong_to_every_rule(case: dict) -> None:
-    reference, options = case["reference"], case.get("options") or []
-    assert rejected(wrong_answer(reference, options), reference, case["question"], options)
+def test_the_wrong_answer_is_wrong_to_every_rule(answer_case: dict) -> None:
+    reference, options = answer_case["reference"], answer_case.get("options") or []
+    assert rejected(wrong_answer(reference, options), reference, answer_case["question"], options)
 
 
 references = st.one_of(
     st.sampled_from(["yes", "No.", "true", "False", "A", "(c)", "e.", "x", "zeppelin", "a zeppelin and marzipan"]),
     st.integers(-1000, 10_000).map(str),
     st.decimals(-100, 100, places=2).map(str),
-    st.tuples(st.integers(0, 500), st.sampled_from(["cm", "%", "dollars", "/ 7", "degrees"])).map("{0[0]} {0[1]}".format),
-    st.lists(st.sampled_from(["red", "bus", "the", "left", "of", "open", "north"]), min_size=1, max_size=4).map(" ".join),
+    st.tuples(st.integers(0, 500), st.sampled_from(["cm", "%", "dollars", "/ 7", "degrees"])).map(
+        "{0[0]} {0[1]}".format
+    ),
+    st.lists(st.sampled_from(["red", "bus", "the", "left", "of", "open", "north"]), min_size=1, max_size=4).map(
+        " ".join
+    ),
 )
 
 

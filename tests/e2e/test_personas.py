@@ -1,0 +1,103 @@
+"""The scripted models through the real command line: each score is known beforehand."""
+
+import pytest
+import yaml
+from harness import metrics, results, run, samples
+from lmms_eval_crystal.cli.demo import PERSONAS
+
+pytestmark = pytest.mark.e2e
+ONES = ("match_f1", "precision", "recall", "lis", "ordered_f1", "accuracy", "accuracy_strict", "format_valid")
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    """All personas in one process, by the harness's --config; shuffled also as a simple model."""
+    folder = tmp_path_factory.mktemp("personas")
+    common = {"tasks": "crystal_mini", "model": "crystal_scripted", "log_samples": True}
+    plan = [
+        {**common, "model_args": f"persona={persona},model_name={persona}", "output_path": "out"}
+        for persona in PERSONAS
+    ]
+    plan.append({**plan[2], "force_simple": True, "output_path": "simple"})
+    (folder / "plan.yaml").write_text(yaml.safe_dump(plan))
+    done = run(["lmms-eval", "--config", "plan.yaml"], folder)
+    assert done.returncode == 0, done.stdout
+    return folder / "out"
+
+
+def test_the_oracle_scores_exactly_one(out):
+    values = metrics(out / "oracle")
+    assert {name: values[name] for name in ONES} == dict.fromkeys(ONES, 1.0)
+
+
+def test_shuffled_loses_only_order(out):
+    values = metrics(out / "shuffled")
+    assert values["match_f1"] == 1
+    assert values["lis"] < 0.8
+    assert values["ordered_f1"] < 1
+
+
+def test_the_cherry_picker_is_precise_and_covers_little(out):
+    values = metrics(out / "cherry_picker")
+    assert values["precision"] == values["lis"] == 1
+    assert values["recall"] < 0.5
+
+
+def test_verbose_covers_all_and_is_half_irrelevant(out):
+    values = metrics(out / "verbose")
+    assert values["recall"] == 1
+    assert values["precision"] == 0.5
+
+
+def test_lucky_is_right_without_reasoning(out):
+    values = metrics(out / "lucky")
+    assert values["accuracy"] == values["accuracy_strict"] == 1
+    assert values["match_f1"] < 0.3
+
+
+def test_wrong_reasons_well_and_answers_wrongly(out):
+    values = metrics(out / "wrong")
+    assert values["match_f1"] == 1
+    assert values["accuracy"] == values["accuracy_strict"] == 0
+
+
+def test_malformed_counts_as_a_miss_and_no_item_is_lost(out):
+    values = metrics(out / "malformed")
+    for name in ("accuracy", "accuracy_strict", "match_f1", "ordered_f1", "format_valid", "format_usable"):
+        assert values[name] == 0, name
+    assert values["lis"] == values["kendall_tau"] == values["steps"] == 1
+    assert "lis_multi" not in values
+    assert len(samples(out / "malformed")) == results(out / "malformed")["n-samples"]["crystal_mini"]["original"]
+
+
+def test_simple_and_chat_models_score_the_same(out):
+    assert metrics(out.parent / "simple") == metrics(out / "shuffled")
+
+
+def test_results_carry_signatures_intervals_and_counts(out):
+    section = results(out / "oracle")["crystal"]["crystal_mini"]
+    assert section["scorer"].startswith("crystal|v:1|data:")
+    assert section["generation"].endswith("|scripted:yes")
+    assert section["metrics"]["match_f1"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "items": section["items"]}
+    assert "a scripted stand-in, not a model" in section["differs_from_paper"]
+
+
+def test_each_sample_carries_what_a_report_needs(out):
+    sample = samples(out / "shuffled")[7]
+    record = sample["crystal"]
+    expected = {
+        *("model", "response", "status", "predicted_steps", "reference_steps", "pairs", "question", "options"),
+        *("reference_answer", "answer", "correct", "correct_strict", "answer_kind", "source", "image_sha256"),
+        *("output_tokens", "scorer", "generation"),
+    }
+    assert expected <= record.keys()
+    assert len(record["pairs"]) == len(record["reference_steps"]) == sample["steps"]
+    assert len(record["image_sha256"]) == 64
+    assert record["model"] == "shuffled"
+
+
+def test_the_table_shows_every_persona(out):
+    done = run(["crystal-eval", "table", str(out)], out.parent)
+    assert done.returncode == 0
+    assert all(f"{persona}*" in done.stdout for persona in PERSONAS)
+    assert "Not comparable with the paper's table" in done.stdout

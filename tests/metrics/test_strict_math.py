@@ -1,0 +1,131 @@
+"""The strict rule on formulas, tuples, sets and intervals, and the gate and the process behind it."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from lmms_eval_crystal.metrics import algebra
+from lmms_eval_crystal.metrics.algebra import Algebra
+from lmms_eval_crystal.metrics.math_gate import to_latex
+from lmms_eval_crystal.metrics.strict_rule import strict_verdict
+
+RIGHT = [
+    (r"\frac{\pi}{2}", r"\pi/2"),
+    ("π/2", r"\frac{\pi}{2}"),
+    ("2*sqrt(2)", r"\sqrt{8}"),
+    ("2√2", r"2\sqrt{2}"),
+    (r"\sqrt{2}", "1.41"),
+    (r"\sqrt{16}", "4"),
+    ("2^3", "8"),
+    (r"6\sqrt{2} cm", r"6\sqrt{2}"),
+    (r"36\pi", "36π cm^2"),
+    ("x+1", "1+x"),
+    ("(x+1)^2", "x^2+2x+1"),
+    ("y = 2x + 1", "2x+1"),
+    ("(2, 3)", "(2,3)"),
+    ("(2.0, 3)", "(2,3)"),
+    ("{2,1}", r"\{1,2\}"),
+    ("[0, 1)", "[0,1)"),
+    ("$(2,3)$", "(2, 3)"),
+    (r"(\frac{1}{2}, 3)", "(0.5, 3)"),
+    ("2, 3", "2,3"),
+    (r"\frac{3}{4}\pi", r"0.75\pi"),
+    ("5", r"\sqrt{25}"),
+    (r"2\pi", "6.28"),
+    ("x > 5", "5 < x"),
+    ("2^{10}", "1024"),
+    (r"\dfrac{3}{5}", "0.6"),
+    (r"\frac{10}{2}", "5"),
+    (r"3 \frac{1}{2}", "3.5"),
+    (r"\theta", "θ"),
+]
+WRONG = [
+    ("1.41", r"\sqrt{2}"),
+    (r"6\sqrt{2} m", r"6\sqrt{2} cm"),
+    ("x-1", "x+1"),
+    ("(2,3)", "(3,2)"),
+    ("(0,1)", "[0,1]"),
+    ("3, 2", "2, 3"),
+    ("A-B", "AB"),
+    ("9^9^9^9", "1"),
+    ("x>5", "x<5"),
+    ("10", r"\log 100"),
+    ("-x", "x"),
+]
+
+
+@pytest.mark.parametrize(("prediction", "reference"), RIGHT)
+def test_equal_mathematics_is_right(prediction: str, reference: str) -> None:
+    assert strict_verdict(prediction, reference).correct
+
+
+@pytest.mark.parametrize(("prediction", "reference"), WRONG)
+def test_different_mathematics_is_wrong(prediction: str, reference: str) -> None:
+    assert not strict_verdict(prediction, reference).correct
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "9^9^9",
+        "9^{9^9}",
+        "(9999!)!",
+        r"\binom{999999}{500000}",
+        r"\sum_{k=1}^{9} k",
+        r"\int_0^1 x dx",
+        "(x+y+z)^{99}",
+        "((9^{99})^{99})^{99}",
+        "(" * 50 + "x" + ")" * 50,
+        "1" * 100,
+        "x + " * 100 + "x",
+        "(x",
+        "x)",
+        "the lamp",
+        "__import__('os')",
+    ],
+)
+def test_the_gate_keeps_away_what_is_large_or_no_formula(formula: str) -> None:
+    assert to_latex(formula) is None
+
+
+def test_a_value_is_known_to_many_figures() -> None:
+    value = Algebra().value("sqrt(2)")
+    assert value is not None
+    assert abs(value**2 - 2) < 1e-25
+
+
+@pytest.mark.parametrize("formula", ["x", r"\sqrt{-1}", r"\frac{1}{0}"])
+def test_what_is_no_real_number_has_no_value(formula: str) -> None:
+    assert Algebra().value(formula) is None
+
+
+def test_a_formula_that_takes_too_long_is_unsettled_and_the_next_one_works() -> None:
+    assert Algebra(budget_s=1e-6).equal("sqrt(7)*sqrt(7)", "7") is None
+    assert Algebra().equal("sqrt(7)*sqrt(7)", "7") is True
+
+
+def test_threads_share_one_worker() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda number: Algebra().equal(f"x + {number}", f"{number} + x"), range(20)))
+    assert answers == [True] * 20
+
+
+def test_without_a_worker_a_formula_is_unsettled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken = tmp_path / "worker.py"
+    broken.write_text("raise SystemExit(1)")
+    monkeypatch.setattr(algebra, "_WORKER_SCRIPT", broken)
+    monkeypatch.setattr(algebra, "_WORKER", algebra._Worker())
+    verdict = strict_verdict("x + 41", "41 + x")
+    assert (verdict.correct, verdict.settled) == (False, False)
+
+
+def test_plain_answers_neither_import_sympy_nor_start_a_process() -> None:
+    code = (
+        "import sys; from lmms_eval_crystal.metrics.strict_rule import strict_verdict; "
+        "from lmms_eval_crystal.metrics import algebra; "
+        "assert strict_verdict('12 cm', '12').correct and strict_verdict('1/2', '0.5').correct; "
+        "assert 'sympy' not in sys.modules and algebra._WORKER._process is None"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,101 @@
+"""A user's own data, predictions and model, through the plain command line."""
+
+import json
+
+import datasets
+import pytest
+import synthetic
+from harness import metrics, run, samples, scripted
+from lmms_eval_crystal.crystal_task.data import MINI_FILE
+
+pytestmark = pytest.mark.e2e
+
+
+def checked(command, folder, **variables):
+    done = run(command, folder, **variables)
+    assert done.returncode == 0, done.stdout
+    assert "Traceback" not in done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("form", ["parquet", "dataset", "dict"])
+def test_crystal_on_a_local_copy(form, tmp_path):
+    made = synthetic.dataset(7)
+    if form == "parquet":
+        made.to_parquet(tmp_path / "copy")
+        (tmp_path / "copy").rename(tmp_path / "copy.parquet")
+    elif form == "dataset":
+        made.save_to_disk(tmp_path / "copy")
+    else:
+        datasets.DatasetDict({"test": made}).save_to_disk(tmp_path / "copy")
+    name = "copy.parquet" if form == "parquet" else "copy"
+    checked(["lmms-eval", *scripted("oracle", "crystal")], tmp_path, CRYSTAL_DATASET=name, CRYSTAL_ENCODER="minilm")
+    values = metrics(tmp_path, "crystal")
+    assert values["match_f1"] == values["accuracy"] == values["match_f1_plotqa"] == 1
+    assert len(samples(tmp_path, "crystal")) == 7
+
+
+def test_crystal_paper_with_a_prompt_of_the_user_parses_as_released(tmp_path):
+    synthetic.dataset(3).to_parquet(tmp_path / "copy.parquet")
+    (tmp_path / "prompt.txt").write_text("Answer in JSON: {USER_INSTRUCTION}")
+    predictions = [
+        "{'reasoning_steps': ['A square.'], 'answer': 'green'}",
+        '```\n{"reasoning_steps": ["A square."]}\n```',
+    ]
+    lines = [json.dumps({"doc_id": index, "response": text}) for index, text in enumerate(predictions)]
+    (tmp_path / "predictions.jsonl").write_text("\n".join(lines))
+    out = checked(
+        ["lmms-eval", "--tasks", "crystal_paper,crystal", "--model", "crystal_replay"]
+        + ["--model_args", "predictions=predictions.jsonl,model_name=mine", "--log_samples", "--output_path", "out"],
+        tmp_path,
+        CRYSTAL_DATASET="copy.parquet",
+        CRYSTAL_ENCODER="minilm",
+        CRYSTAL_PROMPT_FILE="prompt.txt",
+    )
+    released, ours = samples(tmp_path, "crystal_paper"), samples(tmp_path, "crystal")
+    assert [released[index]["crystal"]["answer"] for index in range(3)] == ["insufficient information"] * 3
+    assert [released[index]["steps"] for index in range(3)] == [0, 1, 0]
+    assert ours[0]["crystal"]["answer"] == "green"
+    assert [ours[index]["crystal"]["status"] for index in range(3)] == ["recovered", "recovered", "empty"]
+    assert "|parse:released|" in released[0]["crystal"]["scorer"]
+    assert "1 of 3 items have no prediction" in out
+
+
+def test_replayed_fields_score_as_the_model_that_wrote_them(tmp_path):
+    """A folder as the authors' script writes it, of the shuffled persona, with one item missing."""
+    from lmms_eval_crystal.crystal_task.item import Item
+    from lmms_eval_crystal.model_adapters.personas import write
+
+    (tmp_path / "predictions").mkdir()
+    rows = datasets.Dataset.from_parquet(str(MINI_FILE)).remove_columns("image")
+    for index in range(1, len(rows)):
+        fields = write("shuffled", Item.from_row(rows[index], index), 42)
+        (tmp_path / "predictions" / f"{index}.json").write_text(fields)
+    replay = ["lmms-eval", "--tasks", "crystal_mini", "--model", "crystal_replay"]
+    replay += ["--model_args", "predictions=predictions,model_name=mine", "--log_samples", "--output_path", "out"]
+    out = checked(replay, tmp_path)
+    assert "1 of 50 items have no prediction" in out
+    values = metrics(tmp_path)
+    assert values["match_f1"] == pytest.approx(49 / 50)
+    assert values["recall"] == pytest.approx(49 / 50)
+    assert samples(tmp_path)[0]["crystal"]["status"] == "empty"
+    assert samples(tmp_path)[1]["crystal"]["response"].startswith('{"reasoning_steps"')
+
+    stray = tmp_path / "predictions" / "77.json"
+    stray.write_text('{"reasoning_steps": [], "answer": "A"}')
+    done = run(replay, tmp_path)
+    assert done.returncode == 1
+    assert "77" in done.stdout.strip().splitlines()[-1]
+
+
+def test_a_tiny_real_model_through_the_adapter_of_the_harness(tmp_path):
+    checked(["python", "-m", "lmms_eval_crystal.model_adapters.tiny", "qwen2_5_vl", "tiny"], tmp_path)
+    command = ["lmms-eval", "--tasks", "crystal_mini", "--model", "qwen2_5_vl", "--limit", "3", "--batch_size", "1"]
+    command += ["--model_args", "pretrained=tiny,device=cpu,device_map=cpu", "--gen_kwargs", "max_new_tokens=16"]
+    checked([*command, "--log_samples", "--output_path", "out"], tmp_path)
+    sample = samples(tmp_path)[0]
+    assert sample["crystal"]["model"] == "tiny"
+    assert sample["truncated"] == 1
+    assert sample["crystal"]["output_tokens"] == 16
+    assert "|dtype:bfloat16|tokens:16|temperature:0|" in sample["crystal"]["generation"]
+    assert sample["crystal"]["generation"].endswith("|scripted:no")

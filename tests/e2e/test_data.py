@@ -44,9 +44,10 @@ def test_crystal_paper_with_a_prompt_of_the_user_parses_as_released(tmp_path):
     ]
     lines = [json.dumps({"doc_id": index, "response": text}) for index, text in enumerate(predictions)]
     (tmp_path / "predictions.jsonl").write_text("\n".join(lines))
+    command = ["lmms-eval", "--tasks", "crystal_paper,crystal", "--model", "crystal_replay", "--log_samples"]
+    command += ["--model_args", "predictions=predictions.jsonl,model_name=mine", "--output_path", "out"]
     out = checked(
-        ["lmms-eval", "--tasks", "crystal_paper,crystal", "--model", "crystal_replay"]
-        + ["--model_args", "predictions=predictions.jsonl,model_name=mine", "--log_samples", "--output_path", "out"],
+        command,
         tmp_path,
         CRYSTAL_DATASET="copy.parquet",
         CRYSTAL_ENCODER="minilm",

@@ -41,16 +41,7 @@ def test_the_wheel_runs_crystal_mini_from_another_folder(tmp_path):
     elsewhere.mkdir()
     where = call(python, "-c", "import lmms_eval_crystal; print(lmms_eval_crystal.__file__)", cwd=elsewhere)
     assert Path(where.strip()).is_relative_to(site)
-    arguments = [
-        "--tasks",
-        "crystal_mini",
-        "--model",
-        "crystal_scripted",
-        "--model_args",
-        "persona=oracle",
-        "--limit",
-        "2",
-    ]
-    call(python, "-m", "lmms_eval", *arguments, "--output_path", "out", cwd=elsewhere)
+    arguments = ["--tasks", "crystal_mini", "--model", "crystal_scripted", "--model_args", "persona=oracle"]
+    call(python, "-m", "lmms_eval", *arguments, "--limit", "2", "--output_path", "out", cwd=elsewhere)
     assert metrics(elsewhere)["match_f1"] == 1
     call(tmp_path / "venv" / "bin" / "crystal-eval", "table", "out", cwd=elsewhere)

@@ -87,16 +87,3 @@ def test_replayed_fields_score_as_the_model_that_wrote_them(tmp_path):
     done = run(replay, tmp_path)
     assert done.returncode == 1
     assert "77" in done.stdout.strip().splitlines()[-1]
-
-
-def test_a_tiny_real_model_through_the_adapter_of_the_harness(tmp_path):
-    checked(["python", "-m", "lmms_eval_crystal.model_adapters.tiny", "qwen2_5_vl", "tiny"], tmp_path)
-    command = ["lmms-eval", "--tasks", "crystal_mini", "--model", "qwen2_5_vl", "--limit", "3", "--batch_size", "1"]
-    command += ["--model_args", "pretrained=tiny,device=cpu,device_map=cpu", "--gen_kwargs", "max_new_tokens=16"]
-    checked([*command, "--log_samples", "--output_path", "out"], tmp_path)
-    sample = samples(tmp_path)[0]
-    assert sample["crystal"]["model"] == "tiny"
-    assert sample["truncated"] == 1
-    assert sample["crystal"]["output_tokens"] == 16
-    assert "|dtype:bfloat16|tokens:16|temperature:0|" in sample["crystal"]["generation"]
-    assert sample["crystal"]["generation"].endswith("|scripted:no")

@@ -1,28 +1,25 @@
 """The scripted models through the real command line: each score is known beforehand."""
 
 import pytest
-import yaml
-from harness import metrics, results, run, samples
-from lmms_eval_crystal.cli.demo import PERSONAS
+from harness import metrics, results, run, samples, scripted
+from lmms_eval_crystal.cli.demo import PERSONAS, TINY, TINY_TOKENS
 
 pytestmark = pytest.mark.e2e
 ONES = ("match_f1", "precision", "recall", "lis", "ordered_f1", "accuracy", "accuracy_strict", "format_valid")
 
 
 @pytest.fixture(scope="module")
-def out(tmp_path_factory):
-    """All personas in one process, by the harness's --config; shuffled also as a simple model."""
-    folder = tmp_path_factory.mktemp("personas")
-    common = {"tasks": "crystal_mini", "model": "crystal_scripted", "log_samples": True}
-    plan = [
-        {**common, "model_args": f"persona={persona},model_name={persona}", "output_path": "out"}
-        for persona in PERSONAS
-    ]
-    plan.append({**plan[2], "force_simple": True, "output_path": "simple"})
-    (folder / "plan.yaml").write_text(yaml.safe_dump(plan))
-    done = run(["lmms-eval", "--config", "plan.yaml"], folder)
+def demo(tmp_path_factory):
+    """`crystal-eval demo`, which is all that `make demo` runs once it has set up: its folder and what it printed."""
+    folder = tmp_path_factory.mktemp("demo")
+    done = run(["crystal-eval", "demo", "--output", "demo"], folder)
     assert done.returncode == 0, done.stdout
-    return folder / "out"
+    return folder / "demo", done.stdout
+
+
+@pytest.fixture(scope="module")
+def out(demo):
+    return demo[0] / "results"
 
 
 def test_the_oracle_scores_exactly_one(out):
@@ -70,8 +67,11 @@ def test_malformed_counts_as_a_miss_and_no_item_is_lost(out):
     assert len(samples(out / "malformed")) == results(out / "malformed")["n-samples"]["crystal_mini"]["original"]
 
 
-def test_simple_and_chat_models_score_the_same(out):
-    assert metrics(out.parent / "simple") == metrics(out / "shuffled")
+def test_simple_and_chat_models_score_the_same(out, tmp_path):
+    done = run(["lmms-eval", *scripted("shuffled", force_simple="")], tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert metrics(tmp_path) == metrics(out / "shuffled")
+    assert "CrystalScriptedSimple/simple" in results(tmp_path)["crystal"]["crystal_mini"]["generation"]
 
 
 def test_results_carry_signatures_intervals_and_counts(out):
@@ -96,8 +96,17 @@ def test_each_sample_carries_what_a_report_needs(out):
     assert record["model"] == "shuffled"
 
 
-def test_the_table_shows_every_persona(out):
-    done = run(["crystal-eval", "table", str(out)], out.parent)
-    assert done.returncode == 0
-    assert all(f"{persona}*" in done.stdout for persona in PERSONAS)
-    assert "Not comparable with the paper's table" in done.stdout
+def test_the_table_shows_every_persona_and_the_real_model(demo):
+    printed = demo[1]
+    assert all(f"{persona}*" in printed for persona in PERSONAS)
+    assert f"\n {TINY} " in printed
+    assert "Not comparable with the paper's table" in printed
+
+
+def test_the_tiny_model_ran_through_the_adapter_of_the_harness(demo):
+    sample = samples(next((demo[0] / "results").glob(f"*{TINY}")))[0]
+    assert sample["crystal"]["model"] == TINY
+    assert sample["truncated"] == 1
+    assert sample["crystal"]["output_tokens"] == TINY_TOKENS
+    assert "|adapter:Qwen2_5_VL/chat|dtype:bfloat16|tokens:16|temperature:0|" in sample["crystal"]["generation"]
+    assert sample["crystal"]["generation"].endswith("|scripted:no")

@@ -1,0 +1,87 @@
+"""What the README tells people to type does what it says."""
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from lmms_eval_crystal.cli.main import build_parser
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.M | re.S)
+
+
+def commands() -> list[list[str]]:
+    """The shell commands of the README, without comments."""
+    lines = [line for block in blocks("bash") for line in block.splitlines() if line and not line.startswith("#")]
+    return [shlex.split(line) for line in lines]
+
+
+HARNESS = [command for command in commands() if "--tasks" in command]
+OWN = [command for command in commands() if command[0] == "crystal-eval"]
+
+
+def test_every_command_is_of_a_kind_that_is_checked():
+    others = [command for command in commands() if command not in HARNESS and command not in OWN]
+    # Run by CI, by tests/e2e/test_personas.py and tests/e2e/test_install.py.
+    assert others == [["make", "demo"], ["make", "test"], ["pip", "install", ".[minilm]"]]
+    assert len(HARNESS) == 6
+    assert len(OWN) == 2
+
+
+@pytest.mark.parametrize("command", HARNESS, ids=" ".join)
+def test_a_harness_command_names_models_tasks_and_options_that_exist(command, monkeypatch):
+    """A dry run: the harness's own parser, model registry and task index take it."""
+    from lmms_eval import models
+    from lmms_eval.__main__ import parse_eval_args
+    from lmms_eval.tasks import TaskManager
+
+    variables = [part for part in command if re.match(r"CRYSTAL_\w+=", part)]
+    assert all(f"`{part.partition('=')[0]}`" in README for part in variables)
+    start = command.index("-m") + 2 if "-m" in command else command.index("lmms-eval") + 1
+    monkeypatch.setattr(sys, "argv", ["lmms-eval", *command[start:]])
+    _, options = parse_eval_args()
+    assert set(options.tasks.split(",")) <= set(TaskManager("ERROR").all_tasks)
+    models.get_model(options.model)
+    assert options.log_samples
+    assert options.output_path
+
+
+@pytest.mark.parametrize("command", OWN, ids=" ".join)
+def test_an_own_command_is_taken_by_our_parser(command):
+    assert callable(build_parser().parse_args(command[1:]).run)
+
+
+def test_the_python_example_runs_and_finds_what_it_should(capsys):
+    [example] = blocks("python")
+    exec(compile(example, "README.md", "exec"), {})
+    steps, answer = capsys.readouterr().out.splitlines()
+    assert [round(float(number), 2) for number in steps.split()] == [1.0, 0.67, 0.8]
+    assert answer == "True False"
+
+
+def test_each_command_of_ours_is_explained():
+    import argparse
+
+    [subparsers] = [a for a in build_parser()._actions if isinstance(a, argparse._SubParsersAction)]
+    for name in subparsers.choices:
+        assert f"crystal-eval {name}" in README or f"make {name}" in README, name
+
+
+def test_links_within_the_repository_lead_somewhere():
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
+    assert targets
+    assert all((ROOT / target).exists() for target in targets)
+
+
+def test_the_metrics_table_names_every_metric():
+    from lmms_eval_crystal.crystal_task.aggregators import METRICS
+    from lmms_eval_crystal.crystal_task.item import SOURCES
+
+    missing = [metric for metric in METRICS if not metric.endswith(SOURCES) and f"`{metric}`" not in README]
+    assert not missing

@@ -64,6 +64,7 @@ setup(
         "json-repair>=0.40",
         "math-verify>=0.8",
         "tqdm>=4.66",
+        "typer>=0.12",
         # The harness's own qwen2_5_vl, qwen3_vl, llava_hf, llama_vision and internvl3_5 import decord at the top.
         'decord>=0.6; platform_system == "Windows" or (platform_system == "Linux" and platform_machine == "x86_64")',
         'eva-decord>=0.6; platform_system == "Darwin"',

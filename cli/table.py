@@ -1,10 +1,10 @@
 """``crystal-eval table``: the results of several runs in one table."""
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
+import typer
 from rich.console import Console
 
 from ..reports.load import Result, load_results
@@ -14,19 +14,19 @@ from ..reports.tables import footnotes, results_table
 PLAIN_WIDTH = 120
 
 
-def add_to(commands: Any) -> None:
-    parser = commands.add_parser(
-        "table",
-        help="the CRYSTAL results of several runs in one table",
-        description="Prints the CRYSTAL results found in folders that lmms-eval wrote (its --output_path): a row a "
-        "model and task, the newest run of each.",
-        epilog="example: crystal-eval table out",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "paths", nargs="+", type=Path, metavar="PATH", help="output folder or results file of lmms-eval"
-    )
-    parser.set_defaults(run=lambda options: show(load_results(options.paths)))
+def run(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Output folders or results files of lmms-eval.")
+    ],
+) -> None:
+    """Print the CRYSTAL results of several runs in one table.
+
+    Takes the folders that lmms-eval wrote (its --output_path); a row a model and task, the newest run of
+    each:
+
+        crystal-eval table out
+    """
+    show(load_results(paths))
 
 
 def show(results: Sequence[Result]) -> None:

@@ -125,11 +125,15 @@ def watch(evaluator: Any, finish: Callable[[Run, dict[str, Any]], None]) -> None
             limit=known.get("limit"),
             offset=known.get("offset") or 0,
         )
+        # Late, since the journal asks the tasks what they are, and they know this module.
+        from ..model_adapters.resume import journaled
+
         try:
-            results = evaluate(*args, **kwargs)
-            if results is not None:
-                finish(run, results)
-            return results
+            with journaled(known["lm"], run, known.get("cli_args")):
+                results = evaluate(*args, **kwargs)
+                if results is not None:
+                    finish(run, results)
+                return results
         finally:
             _current = None
 

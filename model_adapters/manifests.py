@@ -9,9 +9,10 @@ def manifests() -> list[ModelManifest]:
     """One manifest a model; the classes are named, not imported, so that listing them costs nothing.
 
     >>> [manifest.model_id for manifest in manifests()]
-    ['crystal_scripted', 'crystal_replay']
+    ['crystal_hf', 'crystal_scripted', 'crystal_replay']
     """
     return [
+        ModelManifest(model_id="crystal_hf", chat_class_path=f"{PACKAGE}.hf.CrystalHF"),
         ModelManifest(
             model_id="crystal_scripted",
             chat_class_path=f"{PACKAGE}.scripted.CrystalScripted",

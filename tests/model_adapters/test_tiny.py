@@ -14,12 +14,12 @@ def checkpoint(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     return FAMILIES[request.param](tmp_path_factory.mktemp("tiny") / request.param)
 
 
-def generate(checkpoint: Path) -> str:
+def generate(checkpoint: Path, question: str = "What is it?", tilt: int = 0) -> str:
     """What the model writes about a drawn picture, greedily."""
     model = AutoModelForImageTextToText.from_pretrained(checkpoint).eval()
     processor = AutoProcessor.from_pretrained(checkpoint)
-    picture = Image.linear_gradient("L").resize((56, 84)).convert("RGB")
-    content = [{"type": "text", "text": "What is it?"}, {"type": "image", "image": picture}]
+    picture = Image.linear_gradient("L").resize((56, 84)).rotate(tilt).convert("RGB")
+    content = [{"type": "text", "text": question}, {"type": "image", "image": picture}]
     inputs = processor.apply_chat_template(
         [{"role": "user", "content": content}],
         tokenize=True,
@@ -36,6 +36,13 @@ def generate(checkpoint: Path) -> str:
 def test_it_loads_generates_and_is_the_same_each_time(checkpoint: Path, tmp_path: Path) -> None:
     again = FAMILIES[checkpoint.name](tmp_path / "again")
     assert generate(checkpoint) == generate(again)
+
+
+def test_what_it_writes_hangs_on_the_picture_and_on_the_question(checkpoint: Path) -> None:
+    texts = [generate(checkpoint), generate(checkpoint, tilt=180), generate(checkpoint, "Why is the sign red?")]
+    assert len(set(texts)) == 3
+    # Not one token over and over, in which a row that went astray would not show.
+    assert all(len(set(text)) > 3 for text in texts)
 
 
 def test_it_is_small_enough_to_build_on_the_spot(checkpoint: Path) -> None:

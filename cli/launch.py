@@ -1,0 +1,210 @@
+"""Runs a command of the harness: secrets kept out of what it prints and writes, and its success judged by results."""
+
+import contextlib
+import ctypes
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from ..errors import CrystalError
+from ..model_adapters.commands import KEY_VARIABLE, Command
+
+#: Variables whose names say that their values are secret; those that name a file are not.
+SECRET_NAME = re.compile(r"(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD)($|_)(?!PATH|FILE|DIR)", re.I)
+#: Anything shorter is no secret, and masking it would mangle the output.
+LEAST_SECRET = 8
+MASK = b"***"
+#: The harness prints the value of the first in its log; the hub library reads both.
+TOKEN_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+RESULTS = "*_results.json"
+#: How this package's own errors begin in the output of a run.
+ERROR_MARK = b"CRYSTAL: "
+#: prctl's option that sends a signal when the parent dies; Linux only.
+PR_SET_PDEATHSIG = 1
+
+
+def run_harness(
+    command: Command, out: Path, tasks: Sequence[str], output: IO[bytes] | None = None, timeout: float | None = None
+) -> list[Path]:
+    """Runs the command and returns the results files that it wrote, which hold all ``tasks``.
+
+    Its output goes to ``output`` (default: this process's own) as it comes, without secrets. Raises
+    ``CrystalError`` where it failed, which the harness itself reports with exit code 0, and ``TimeoutError`` where it
+    was stopped after ``timeout`` seconds.
+    """
+    known = _stamps(out)
+    secrets = secret_values(os.environ)
+    with _environment(command) as environment:
+        code, sentence = _stream(command.arguments, environment, secrets, output or sys.stdout.buffer, timeout)
+    written = [file for file, stamp in _stamps(out).items() if known.get(file) != stamp]
+    _redact(written, secrets)
+    results = [file for file in written if file.match(RESULTS)]
+    missing = [task for task in tasks if not any(_holds(file, task) for file in results)]
+    if code or missing:
+        raise CrystalError(sentence or _failure(code, missing, out))
+    return results
+
+
+def secret_values(environment: Mapping[str, str]) -> list[bytes]:
+    """The values in the environment that must not be shown, longest first; the hub's stored token too.
+
+    >>> secret_values({"OPENAI_API_KEY": "sk-123456789", "TOKENIZERS_PARALLELISM": "false-or-true", "HOME": "/home/me"})
+    [b'sk-123456789']
+    """
+    named = {value for name, value in environment.items() if SECRET_NAME.search(name)}
+    if environment is os.environ:
+        from huggingface_hub import get_token
+
+        named.add(get_token() or "")
+    values = {value.strip().encode() for value in named}
+    return sorted((value for value in values if len(value) >= LEAST_SECRET), key=len, reverse=True)
+
+
+def masked(text: bytes, secrets: Sequence[bytes]) -> bytes:
+    """The text with every secret replaced."""
+    for secret in secrets:
+        text = text.replace(secret, MASK)
+    return text
+
+
+@contextlib.contextmanager
+def _environment(command: Command) -> Iterator[dict[str, str]]:
+    """The environment of the run; the hub token stands in a file that only this user can read, while it lasts."""
+    environment = {**os.environ, **command.variables}
+    if command.key_variable and (key := environment.get(command.key_variable)):
+        environment[KEY_VARIABLE] = key
+    token = next((value for name in TOKEN_VARIABLES if (value := environment.pop(name, "").strip())), "")
+    for name in TOKEN_VARIABLES:
+        environment.pop(name, None)
+    if not token:
+        yield environment
+        return
+    with tempfile.TemporaryDirectory(prefix="crystal-") as folder:
+        path = Path(folder) / "token"
+        path.touch(mode=0o600)
+        path.write_text(token, "utf-8")
+        yield {**environment, "HF_TOKEN_PATH": str(path)}
+
+
+def _stream(
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    secrets: Sequence[bytes],
+    output: IO[bytes],
+    timeout: float | None,
+) -> tuple[int, str]:
+    """Exit code of the process, and the sentence of this package's own error if it ended with one."""
+    sentence = ""
+    process = subprocess.Popen(
+        arguments,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=dict(environment),
+        preexec_fn=_end_with_parent if sys.platform == "linux" else None,
+    )
+    assert process.stdout is not None
+    late = threading.Event()
+    with _terminated_on_signal(), process, _deadline(process, timeout, late):
+        try:
+            for line in _lines(process.stdout):
+                shown = masked(line, secrets)
+                output.write(shown)
+                output.flush()
+                if shown.startswith(ERROR_MARK):
+                    sentence = shown.removeprefix(ERROR_MARK).decode("utf-8", "replace").strip()
+        except BaseException:
+            process.terminate()
+            raise
+    if late.is_set():
+        raise TimeoutError
+    return process.returncode, sentence
+
+
+def _lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """Pieces that end in a line feed or in the carriage return of a progress bar: a secret is never cut in two."""
+    rest = b""
+    while block := os.read(stream.fileno(), 65536):
+        *pieces, rest = re.split(rb"(?<=[\r\n])", rest + block)
+        yield from pieces
+    if rest:
+        yield rest
+
+
+def _end_with_parent() -> None:
+    """Runs in the child: it ends when this process is killed, so that a rerun does not meet it."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def _deadline(process: subprocess.Popen[bytes], seconds: float | None, late: threading.Event) -> Iterator[None]:
+    """Ends the process after that many seconds, and says so in ``late``."""
+
+    def end() -> None:
+        late.set()
+        process.terminate()
+
+    timer = threading.Timer(seconds, end) if seconds is not None else None
+    if timer:
+        timer.start()
+    try:
+        yield
+    finally:
+        if timer:
+            timer.cancel()
+
+
+@contextlib.contextmanager
+def _terminated_on_signal() -> Iterator[None]:
+    """Turns SIGTERM into the end of this block, so that the run ends and the token file goes."""
+
+    def stop(number: int, _frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not the main thread, where no signal arrives
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _stamps(out: Path) -> dict[Path, tuple[int, int]]:
+    """Every file of the harness under ``out`` with its time and size: a results file of an earlier run is no result."""
+    files = [*out.rglob(RESULTS), *out.rglob("*_samples_*.jsonl")]
+    return {file: (file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(files)}
+
+
+def _redact(files: Sequence[Path], secrets: Sequence[bytes]) -> None:
+    """Takes secrets out of files just written: a server may put a key into the message of a failed call."""
+    for file in files:
+        content = file.read_bytes()
+        if any(secret in content for secret in secrets):
+            file.write_bytes(masked(content, secrets))
+
+
+def _holds(file: Path, task: str) -> bool:
+    try:
+        content = json.loads(file.read_text("utf-8"))
+    except ValueError:
+        return False
+    return any(task in content.get(section, {}) for section in ("results", "groups", "group_subtasks"))
+
+
+def _failure(code: int, missing: Sequence[str], out: Path) -> str:
+    if code:
+        return f"The run ended with exit code {code}; the reason stands above. Start the same command to go on."
+    return (
+        f"The run wrote no results for {', '.join(missing)} under {out}; the reason stands above (the harness itself "
+        "ends without an error). Start the same command to go on."
+    )

@@ -1,0 +1,85 @@
+"""``crystal-eval run``: a model by its name, evaluated by a command of the harness that is printed before it runs."""
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import CrystalError
+from ..model_adapters.commands import BACKENDS, Command, Target, Wishes, build_command, find_target
+from ..model_adapters.hardware import visible_gpus
+from ..reports.load import load_results
+from .launch import run_harness
+from .table import show
+
+OUT = Path("out")
+#: Tasks that the table at the end can show.
+OWN_TASKS = ("crystal", "crystal_paper", "crystal_mini")
+
+
+def run(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="PRESET|HUB_ID", help="A preset, a hub id or a local folder.")],
+    tasks: Annotated[str, typer.Option(help="Tasks of the harness, separated by commas.")] = "crystal",
+    nproc: Annotated[int | None, typer.Option(help="Processes; default: one a GPU.")] = None,
+    backend: Annotated[
+        str | None, typer.Option(metavar="hf|vllm|api", help="What runs the model; or a model id of the harness.")
+    ] = None,
+    limit: Annotated[float | None, typer.Option(help="Items a task, or a share below 1.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Items a batch; of an API, calls at once.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where results go; default: out/NAME.")] = None,
+    model_args: Annotated[str, typer.Option(metavar="K=V,...", help="More arguments of the model.")] = "",
+    gen_kwargs: Annotated[str, typer.Option(metavar="K=V,...", help="More settings of generation.")] = "",
+    journal: Annotated[
+        Path | None, typer.Option(help="Where responses are kept as they come; default: OUT/journal.")
+    ] = None,
+    no_journal: Annotated[bool, typer.Option("--no-journal", help="Keep none; a killed run starts anew.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the command and stop.")] = False,
+) -> None:
+    """Evaluate a model: print the lmms-eval command, run it, and end with the table of its results.
+
+    Takes a preset (see `crystal-eval models`), a hub id or a local folder. Exits with 1 where the run failed.
+    Started again after it was killed, the same command goes on where it stopped. Further options of
+    lmms-eval go after `--`:
+
+        crystal-eval run qwen2.5-vl-7b --limit 100 -- --offset 200
+    """
+    target = find_target(name, backend)
+    folder = out or OUT / target.name
+    wishes = Wishes(
+        tasks=tasks,
+        out=folder,
+        nproc=nproc,
+        backend=backend,
+        limit=limit,
+        batch_size=batch_size,
+        model_args=model_args,
+        gen_kwargs=gen_kwargs,
+        journal="off" if no_journal else str(journal or folder / "journal"),
+        extra=context.args,
+    )
+    command = build_command(target, wishes, visible_gpus())
+    for note in command.notes:
+        print(f"Note: {note}")
+    print(command.text, flush=True)
+    if dry_run:
+        return
+    prepare(target, command)
+    wanted = [task for task in tasks.split(",") if task and "*" not in task]
+    results = run_harness(command, folder, wanted)
+    if any(task in OWN_TASKS for task in wanted):
+        show(load_results(results))
+    print(f"Results and samples: {', '.join(sorted({str(file.parent) for file in results}))}")
+
+
+def prepare(target: Target, command: Command) -> None:
+    """Raises ``CrystalError`` where the run could only fail: vLLM or the API key is missing."""
+    if command.adapter == BACKENDS["vllm"] and importlib.util.find_spec("vllm") is None:
+        raise CrystalError("vLLM is not installed here; `pip install vllm`, or leave out --backend vllm.")
+    if command.key_variable and not os.environ.get(command.key_variable):
+        raise CrystalError(
+            f"{target.name} is called over an API and {command.key_variable} is not set; put your key there (any text "
+            "for a local server that asks for none)."
+        )

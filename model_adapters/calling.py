@@ -1,0 +1,143 @@
+"""How a model of the harness is called so that each response is there as soon as it is made.
+
+An adapter returns nothing before its whole list of requests is done. So it is called with a batch at a
+time; one that talks to an API is called with one request at a time, as many at once as it would itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from typing import Any
+
+from lmms_eval.api.instance import GenerationResult, Instance
+from loguru import logger
+from tqdm import tqdm
+
+#: The module of the harness that logs a speed each time an adapter is called; it adds them up as well.
+SPEEDS = "lmms_eval.models.model_utils.gen_metrics"
+#: Where a request stands in the list that the harness gave.
+Place = int
+Generate = Callable[[list[Instance]], list[Any]]
+Keep = Callable[[Mapping[Place, Any]], None]
+
+
+def call_all(lm: Any, generate: Generate, requests: Sequence[Instance], missing: Sequence[Place], keep: Keep) -> None:
+    """Has the requests at the places ``missing`` answered; ``keep`` gets each response once it is made.
+
+    ``keep`` may be called from several threads at once. ``generate`` is the model's own ``generate_until``.
+    """
+    if not missing:
+        return
+    if hasattr(lm, "maybe_forward_with_tool"):
+        _by_coroutine(lm, generate, requests, missing, keep)
+    elif hasattr(lm, "num_concurrent"):
+        _by_call(lm, generate, requests, missing, keep)
+    else:
+        _by_batch(lm, generate, requests, missing, keep)
+
+
+def _by_batch(lm: Any, generate: Generate, requests: Sequence[Instance], missing: Sequence[Place], keep: Keep) -> None:
+    wanted = set(missing)
+    for batch in batches(lm, requests):
+        # Batches of the whole list, so that after a kill the same items share a batch as would have without.
+        places = [place for place in batch if place in wanted]
+        if places:
+            logger.debug(f"Journal: generating {[requests[place].doc_id for place in places]}")
+            made = generate([requests[place] for place in places])
+            keep(dict(zip(places, made, strict=True)))
+
+
+def batches(lm: Any, requests: Sequence[Instance]) -> list[list[Place]]:
+    """The places of the requests in batches of the model's size, each of one setting of generation.
+
+    A model that tells the length of a request gets equally long ones together, the longest first, so that
+    a batch that does not fit the memory shows at once.
+    """
+    groups: dict[str, list[Place]] = {}
+    for place, request in enumerate(requests):
+        settings = [argument for argument in request.args if isinstance(argument, dict)]
+        groups.setdefault(repr(settings), []).append(place)
+    length = getattr(lm, "request_length", None)
+    size = _batch_size(lm)
+    found = []
+    for places in groups.values():
+        if callable(length):
+            places.sort(key=lambda place: -length(requests[place]))
+        found += [places[start : start + size] for start in range(0, len(places), size)]
+    return found
+
+
+def _batch_size(lm: Any) -> int:
+    for name in ("batch_size", "batch_size_per_gpu"):
+        size = getattr(lm, name, None)
+        if isinstance(size, int) and size > 0:
+            return size
+    return 1
+
+
+def _by_call(lm: Any, generate: Generate, requests: Sequence[Instance], missing: Sequence[Place], keep: Keep) -> None:
+    at_once = max(1, int(lm.num_concurrent))
+    if getattr(lm, "adaptive_concurrency", False):
+        logger.warning(
+            f"With a journal {at_once} calls run at once (num_concurrent); CRYSTAL_JOURNAL=off lets their number adapt."
+        )
+
+    def call(place: Place) -> None:
+        # Kept by the thread that made it, so that a call that is paid for is on the disk whatever the others do.
+        [output] = generate([requests[place]])
+        keep({place: output})
+
+    with ThreadPoolExecutor(at_once) as pool:
+        calls = [pool.submit(call, place) for place in missing]
+        try:
+            for done in as_completed(calls):
+                done.result()
+        finally:
+            # After an error nothing more is sent; the calls under way end, and are kept, before the pool closes.
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _by_coroutine(
+    lm: Any, generate: Generate, requests: Sequence[Instance], missing: Sequence[Place], keep: Keep
+) -> None:
+    """For ``async_openai``, whose client lives in one event loop: its list stays whole, each call of it is watched."""
+    forward = lm.maybe_forward_with_tool
+    kept: set[Place] = set()
+
+    async def watched(request: Instance, index: int) -> Any:
+        text, index, tokens = await forward(request, index)
+        keep({missing[index]: GenerationResult(text, tokens)})
+        kept.add(missing[index])
+        return text, index, tokens
+
+    lm.maybe_forward_with_tool = watched
+    try:
+        made = generate([requests[place] for place in missing])
+    finally:
+        del lm.maybe_forward_with_tool
+    # What never came back from a call is here only: failures, and what a spent budget left out.
+    keep({place: output for place, output in zip(missing, made, strict=True) if place not in kept})
+
+
+class _NoBar(tqdm):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{**kwargs, "disable": True})
+
+
+@contextmanager
+def quietly(lm: Any) -> Iterator[None]:
+    """Hides the adapter's own progress bars and speeds, of which there would be one a batch or call."""
+    modules = [sys.modules.get(base.__module__) for base in type(lm).__mro__]
+    showing = [module for module in modules if getattr(module, "tqdm", None) is tqdm]
+    for module in showing:
+        module.tqdm = _NoBar  # type: ignore[union-attr]
+    logger.disable(SPEEDS)
+    try:
+        yield
+    finally:
+        logger.enable(SPEEDS)
+        for module in showing:
+            module.tqdm = tqdm  # type: ignore[union-attr]

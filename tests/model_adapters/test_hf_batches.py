@@ -1,0 +1,134 @@
+"""A batch of ``crystal_hf`` writes what each of its items would alone, for every family."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from lmms_eval_crystal.model_adapters.batching import Batches, buckets
+from lmms_eval_crystal.model_adapters.hf import CrystalHF
+from lmms_eval_crystal.model_adapters.tiny import FAMILIES
+from transformers import AutoModelForImageTextToText, AutoProcessor
+
+from .hf_cases import AWKWARD, LIMIT, MANY_ENDS, ROWS, altered, checkpoint, load, photo, requests, texts, written
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_batches_of_1_3_and_8_write_the_same_texts(family: str, tmp_path: Path) -> None:
+    folder = altered(family, tmp_path, "generation_config.json", eos_token_id=MANY_ENDS)
+    alone, threes, eights = (load(folder, size).generate_until(requests()) for size in (1, 3, 8))
+    assert dict(zip(AWKWARD, texts(threes), strict=True)) == dict(zip(AWKWARD, texts(alone), strict=True))
+    assert eights == threes == alone
+    # Rows that end at different times are the usual case, and the one in which padding could show.
+    assert len(set(written(alone))) > 2
+    assert LIMIT in written(alone)
+    assert len(set(texts(alone))) > len(AWKWARD) / 2
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_it_writes_what_transformers_writes(family: str) -> None:
+    folder = checkpoint(family)
+    network = AutoModelForImageTextToText.from_pretrained(folder)
+    processor = AutoProcessor.from_pretrained(folder)
+    conversation = [
+        {"role": "user", "content": [{"type": "text", "text": "Which?"}, {"type": "image", "image": photo(300, 200)}]}
+    ]
+    inputs = processor.apply_chat_template(
+        conversation, tokenize=True, return_dict=True, return_tensors="pt", add_generation_prompt=True
+    )
+    with torch.no_grad():
+        tokens = network.generate(**inputs, max_new_tokens=LIMIT, do_sample=False)[0, inputs["input_ids"].shape[1] :]
+    [result] = load(folder, rows=[{"image": photo(300, 200), "question": "Which?"}]).generate_until(requests([0]))
+    assert result.text == processor.tokenizer.decode(tokens, skip_special_tokens=True)
+    assert result.token_counts.input_tokens == inputs["input_ids"].shape[1]
+    assert result.token_counts.output_tokens == len(tokens)
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_items_without_a_picture_and_with_two_share_a_run(family: str) -> None:
+    rows = [*ROWS[:2], {"image": None, "question": "What is 2 + 2?"}, {"image": None, "question": "And three?"}]
+
+    def two_pictures(row: dict) -> list[dict]:
+        parts = [{"type": "image", "url": photo(60, 60, seed)} for seed in range(2)] if row["image"] else []
+        return [{"role": "user", "content": [*parts, {"type": "text", "text": row["question"]}]}]
+
+    mixed = requests(range(4)) + requests(range(2), two_pictures)
+    assert load(checkpoint(family), 6, rows).generate_until(mixed) == load(checkpoint(family), 1, rows).generate_until(
+        mixed
+    )
+
+
+def sizes_of(
+    model: CrystalHF, monkeypatch: pytest.MonkeyPatch, fits: int, error: type[Exception] = RuntimeError
+) -> list:
+    """The batch sizes that the model is asked for, of which it takes ``fits`` at most."""
+    generate, asked = model._model.generate, []
+
+    def limited(**inputs: torch.Tensor) -> torch.Tensor:
+        asked.append(len(inputs["input_ids"]))
+        if asked[-1] > fits:
+            raise error("CUDA out of memory. Tried to allocate 2.00 GiB.\nMore is known.")
+        return generate(**inputs)
+
+    monkeypatch.setattr(model._model, "generate", limited)
+    return asked
+
+
+@pytest.mark.parametrize("error", [torch.cuda.OutOfMemoryError, RuntimeError])
+def test_a_batch_that_does_not_fit_is_halved_and_no_item_is_lost_or_doubled(
+    monkeypatch: pytest.MonkeyPatch, heard: list[str], error: type[Exception]
+) -> None:
+    expected = load(checkpoint("internvl")).generate_until(requests())
+    model = load(checkpoint("internvl"), 8)
+    asked = sizes_of(model, monkeypatch, fits=3, error=error)
+    assert model.generate_until(requests()) == expected
+    # 13 items: 8 and 4 do not fit, then pairs to the end.
+    assert asked == [8, 4, *[2] * 6, 1]
+    assert sum("does not fit" in message for message in heard) == 2
+    # What did not fit once is not tried again, in a later call neither.
+    assert model.batch_size == 2
+    model.generate_until(requests(range(4)))
+    assert asked[-2:] == [2, 2]
+
+
+def test_a_single_item_that_does_not_fit_stops_the_run_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load(checkpoint("internvl"), 4)
+    sizes_of(model, monkeypatch, fits=0, error=torch.cuda.OutOfMemoryError)
+    with pytest.raises(SystemExit) as stop:
+        model.generate_until(requests())
+    assert "of awkward alone does not fit into memory (CUDA out of memory. Tried to allocate 2.00 GiB.)" in str(
+        stop.value
+    )
+    assert "\n" not in str(stop.value)
+
+
+def test_another_error_of_the_model_is_not_taken_for_a_lack_of_memory() -> None:
+    def broken(batch: object) -> list[None]:
+        raise RuntimeError("shapes do not match")
+
+    with pytest.raises(RuntimeError, match="shapes do not match"):
+        list(Batches(2).run([1, 2], broken, str))
+
+
+def test_neighbours_in_a_batch_are_of_like_length_and_of_the_same_settings() -> None:
+    assert buckets(["a", "b", "a", "b", "a"], [5, 1, 9, 2, 7]) == [[2, 4, 0], [3, 1]]
+    assert buckets([], []) == []
+
+
+def test_requests_with_other_settings_are_never_generated_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load(checkpoint("internvl"), 8)
+    asked = sizes_of(model, monkeypatch, fits=8)
+    results = model.generate_until([*requests([0, 1], max_new_tokens=3), *requests([2, 3, 4], max_new_tokens=5)])
+    assert sorted(asked) == [2, 3]
+    assert written(results) == [3, 3, 5, 5, 5]
+
+
+def test_padding_requests_of_the_harness_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load(checkpoint("internvl"), 8)
+    asked = sizes_of(model, monkeypatch, fits=8)
+    real, padding = requests([0, 0])
+    padding.metadata["__padding_only__"] = True
+    first, second = model.generate_until([real, padding])
+    assert asked == [1]
+    assert first.text
+    assert second.text == ""
+    assert model.generate_until([]) == []

@@ -1,0 +1,240 @@
+"""The presets are the paper's twenty models, and their commands are such that the harness takes them."""
+
+import csv
+import inspect
+import re
+import shlex
+
+import pytest
+from lmms_eval_crystal.errors import CrystalError
+from lmms_eval_crystal.model_adapters.commands import (
+    GEMINI_KEY_VARIABLE,
+    GEMINI_URL,
+    Target,
+    Wishes,
+    build_command,
+    find_target,
+)
+from lmms_eval_crystal.model_adapters.hardware import Gpu
+from lmms_eval_crystal.model_adapters.presets import PAPER_FILE, load_preset, load_presets, paper_figures
+
+PRESETS = list(load_presets())
+HUB = [name for name in PRESETS if not load_preset(name).is_api]
+#: What the harness's vLLM adapter hands on to the engine, which is not installed here.
+ENGINE_ARGUMENTS = {"dtype", "max_model_len", "revision"}
+
+
+def gpus(count: int, gigabytes: float = 80.0) -> tuple[Gpu, ...]:
+    return (Gpu("GPU", gigabytes, gigabytes),) * count
+
+
+def command(name: str, machine: tuple[Gpu, ...] = (), **wishes: object):
+    return build_command(find_target(name, wishes.get("backend")), Wishes(**wishes), machine)
+
+
+def option(arguments: tuple[str, ...], name: str) -> str:
+    return arguments[arguments.index(name) + 1]
+
+
+def model_args(arguments: tuple[str, ...]) -> dict[str, str]:
+    return dict(part.split("=", 1) for part in option(arguments, "--model_args").split(","))
+
+
+def known_arguments(adapter: type) -> set[str]:
+    """Every argument that a class of the harness names, its parents' included; no instance is made."""
+    signatures = [inspect.signature(base.__init__) for base in adapter.__mro__ if "__init__" in vars(base)]
+    return {name for signature in signatures for name in signature.parameters}
+
+
+def test_the_presets_are_the_rows_of_the_papers_table():
+    with PAPER_FILE.open(encoding="utf-8", newline="") as file:
+        paper = {row["paper_name"] for row in csv.DictReader(file)}
+    assert len(PRESETS) == len(paper) == 20
+    assert {preset.paper_name for preset in load_presets().values()} == paper
+    assert paper_figures()["GPT-5"]["accuracy_pct"] == 57.99
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_says_what_a_run_needs_to_know(name):
+    preset = load_preset(name)
+    assert preset.name == name == name.lower()
+    assert preset.tried
+    if preset.is_api:
+        # Hidden reasoning spends the budget too.
+        assert preset.tokens >= 16384
+    else:
+        assert preset.model.count("/") == 1
+        assert preset.revision
+        assert preset.dtype == ("bfloat16" if name.startswith("gemma") else "float16")
+        assert preset.tokens == 4096
+        assert preset.gpus >= 1
+        assert preset.gpus == preset.gpus_needed(80.0)
+
+
+def test_a_size_in_the_name_is_the_size_of_the_weights():
+    for name in HUB:
+        said = float(re.findall(r"([\d.]+)b", name)[-1])
+        assert load_preset(name).params_b == pytest.approx(said, rel=0.2, abs=0.8), name
+
+
+def test_kin_are_the_families_that_helped_to_write_the_references():
+    kin = {name: preset.kin for name, preset in load_presets().items() if preset.kin}
+    assert set(kin.values()) == {"Qwen2.5-VL", "InternVL3", "Gemma3", "Llama 4"}
+    assert not {"gpt-5", "llava1.6-7b"} & set(kin)
+
+
+def test_only_the_model_that_needs_it_may_run_its_own_code():
+    assert [name for name in PRESETS if load_preset(name).trust_remote_code] == ["minicpm-v2.6-8b"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("qwen2.5-vl-8b", "qwen2.5-vl-7b"), ("gemma-4b", "gemma3-4b"), ("gpt5", "gpt-5")]
+)
+def test_a_name_that_does_not_exist_is_answered_with_the_nearest(typed, meant):
+    for find in (load_preset, find_target):
+        with pytest.raises(CrystalError, match=rf"did you mean {re.escape(meant)}\?.*crystal-eval models"):
+            find(typed)
+
+
+def test_a_name_like_no_other_is_answered_with_where_names_stand():
+    with pytest.raises(CrystalError, match="crystal-eval models"):
+        load_preset("zzzzzz")
+
+
+def test_the_hub_id_of_a_preset_is_the_preset_and_any_other_is_itself(tmp_path):
+    assert find_target("google/gemma-3-4b-it") == find_target("gemma3-4b") == find_target("Gemma3-4B")
+    assert find_target("owner/model") == Target("owner/model")
+    assert find_target(str(tmp_path)) == Target(str(tmp_path))
+    with pytest.raises(CrystalError, match="no folder"):
+        find_target(str(tmp_path / "missing" / "model"))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_harness_knows_the_model_id_and_every_argument_of_a_preset(name):
+    from lmms_eval import models
+
+    made = command(name)
+    preset = load_preset(name)
+    assert f"={preset.model}," in f"{option(made.arguments, '--model_args')},"
+    assert "--tasks crystal " in made.text
+    assert option(made.arguments, "--model") == preset.adapter == made.adapter
+    known = known_arguments(models.get_model(made.adapter))
+    allowed = known | ENGINE_ARGUMENTS if made.adapter == "vllm" else known
+    assert set(model_args(made.arguments)) <= allowed
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_harness_parses_the_command_of_a_preset(name, monkeypatch):
+    from lmms_eval.__main__ import parse_eval_args
+    from lmms_eval.utils import simple_parse_args_string
+
+    made = command(name, limit=8, extra=["--offset", "3"])
+    monkeypatch.setattr("sys.argv", ["lmms-eval", *made.arguments[made.arguments.index("lmms_eval") + 1 :]])
+    _, options = parse_eval_args()
+    assert (options.tasks, options.limit, options.offset, options.log_samples) == ("crystal", 8, 3, True)
+    assert set(simple_parse_args_string(options.model_args)) == set(model_args(made.arguments))
+
+
+@pytest.mark.parametrize("name", HUB)
+def test_a_hub_model_runs_on_vllm_where_vllm_has_it(name):
+    if not load_preset(name).vllm:
+        with pytest.raises(CrystalError, match="vLLM no longer runs"):
+            command(name, backend="vllm")
+        return
+    made = command(name, backend="vllm")
+    arguments = model_args(made.arguments)
+    assert arguments["model"] == load_preset(name).model
+    assert arguments["dtype"] == load_preset(name).dtype
+    assert int(option(made.arguments, "--batch_size")) >= 256
+    assert arguments["tensor_parallel_size"] == str(load_preset(name).gpus)
+    assert arguments["trust_remote_code"] == str(load_preset(name).trust_remote_code)
+
+
+def test_gemini_goes_to_the_compatible_address_with_its_own_key():
+    made = command("gemini-2.5-flash")
+    assert model_args(made.arguments)["base_url"] == GEMINI_URL
+    assert made.key_variable == GEMINI_KEY_VARIABLE
+    assert f'OPENAI_API_KEY="${GEMINI_KEY_VARIABLE}" ' in made.text
+
+
+def test_one_process_a_gpu_where_a_copy_fits_on_one():
+    made = command("qwen2.5-vl-7b", gpus(8))
+    assert shlex.join(made.arguments[1:6]) == "--standalone --nproc_per_node 8 -m lmms_eval"
+    assert made.arguments[0].endswith("torchrun")
+    assert "device_map" not in model_args(made.arguments)
+
+
+def test_a_large_model_is_spread_over_the_gpus_of_one_process():
+    made = command("qwen2.5-vl-32b", gpus(4))
+    assert made.arguments[1:3] == ("-m", "lmms_eval")
+    assert model_args(made.arguments)["device_map"] == "auto"
+
+
+def test_a_large_gpu_takes_a_large_model_whole():
+    made = command("qwen2.5-vl-32b", gpus(2, 141.0))
+    assert "--nproc_per_node 2" in made.text
+    assert "device_map" not in model_args(made.arguments)
+
+
+def test_vllm_shares_one_copy_among_its_gpus_and_several_among_processes():
+    alone = model_args(command("qwen3-vl-32b", gpus(8), backend="vllm").arguments)
+    assert alone["tensor_parallel_size"] == "2"
+    assert "data_parallel_size" not in alone
+    several = command("qwen3-vl-32b", gpus(8), backend="vllm", nproc=8)
+    assert model_args(several.arguments)["data_parallel_size"] == "4"
+    assert "--nproc_per_node 8" in several.text
+
+
+@pytest.mark.parametrize(
+    ("name", "machine", "wishes", "says"),
+    [
+        ("qwen2.5-vl-32b", gpus(1), {}, "needs about 84 GB of GPU memory, which is 2 GPUs like the 1 here"),
+        ("qwen2.5-vl-7b", gpus(2), {"nproc": 4}, "This takes 4 GPUs and 2 can be seen"),
+        ("qwen2.5-vl-32b", gpus(4), {"nproc": 2}, "takes 2 GPUs in one process"),
+        ("qwen2.5-vl-32b", (), {"nproc": 2}, "takes 2 GPUs in one process"),
+        ("qwen2.5-vl-32b", gpus(4), {"nproc": 3, "backend": "vllm"}, "must be a multiple of 2"),
+        ("qwen2.5-vl-7b", (), {"nproc": 0}, "--nproc 0 must be 1 or more"),
+        ("gpt-5", (), {"nproc": 2}, "API models run in one process"),
+        ("gpt-5", (), {"backend": "vllm"}, "is an API model"),
+        ("minicpm-v2.6-8b", (), {"backend": "hf"}, "use --backend vllm"),
+        ("qwen2.5-vl-7b", (), {"backend": "vlm"}, "--backend vlm is neither"),
+        ("gpt-5", (), {"model_args": "api_key=sk-1"}, "A secret does not belong into --model-args"),
+        ("gpt-5", (), {"model_args": "timeout"}, "not of the form name=value"),
+        ("gpt-5", (), {"extra": ["--tasks", "mmmu_val"]}, "--tasks is set by crystal-eval run itself"),
+        ("gpt-5", (), {"extra": ["mmmu_val"]}, "Options for lmms-eval go after `--`"),
+    ],
+)
+def test_what_does_not_go_together_is_one_sentence(name, machine, wishes, says):
+    with pytest.raises(CrystalError, match=re.escape(says)) as caught:
+        command(name, machine, **wishes)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_the_user_says_wins_over_the_preset():
+    made = command(
+        "gpt-5", model_args="timeout=30,base_url=http://127.0.0.1:1/v1", gen_kwargs="max_new_tokens=64", batch_size=3
+    )
+    arguments = model_args(made.arguments)
+    assert (arguments["timeout"], arguments["base_url"]) == ("30", "http://127.0.0.1:1/v1")
+    assert arguments["num_concurrent"] == "3"
+    assert option(made.arguments, "--gen_kwargs") == "max_new_tokens=64"
+
+
+def test_any_model_of_the_harness_may_run_a_checkpoint(tmp_path):
+    made = command(str(tmp_path), backend="qwen2_5_vl", model_args="device=cpu,device_map=cpu")
+    assert made.adapter == "qwen2_5_vl"
+    assert model_args(made.arguments) == {"pretrained": str(tmp_path), "device": "cpu", "device_map": "cpu"}
+
+
+def test_a_large_model_on_cpus_is_warned_of_and_a_small_one_is_not(tmp_path):
+    assert any("take days" in note for note in command("qwen2.5-vl-7b").notes)
+    assert not any("take days" in note for note in command("qwen2.5-vl-7b", gpus(1)).notes)
+    assert not command(str(tmp_path)).notes
+
+
+def test_the_printed_command_is_the_one_that_runs_and_a_shell_takes_it(tmp_path):
+    folder = tmp_path / "my results"
+    made = command("gemma3-4b", out=folder, journal=str(folder / "journal"))
+    words = shlex.split(made.text)
+    assert words[0] == f"CRYSTAL_JOURNAL={folder / 'journal'}"
+    assert tuple(words[1:]) == made.arguments

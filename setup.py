@@ -72,7 +72,7 @@ setup(
     extras_require={"minilm": MINILM, "test": TEST},
     entry_points={
         "console_scripts": [f"crystal-eval = {NAME}.cli.main:main"],
-        "lmms_eval.models": [f"crystal = {NAME}.crystal_task.plugin:manifests"],
+        "lmms_eval.models": [f"crystal = {NAME}.model_adapters.manifests:manifests"],
     },
     classifiers=[
         "License :: OSI Approved :: MIT License",

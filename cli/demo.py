@@ -15,10 +15,10 @@ import typer
 import yaml
 
 from ..errors import CrystalError
+from ..model_adapters.personas import PERSONAS
 from ..reports.load import load_results
 from .table import show
 
-PERSONAS = ("oracle", "cherry_picker", "shuffled", "verbose", "lucky", "wrong", "malformed")
 TINY = "tiny-qwen2.5-vl"
 #: A random model stops nowhere; this many tokens show that it runs.
 TINY_TOKENS = 16

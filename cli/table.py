@@ -21,8 +21,8 @@ def run(
 ) -> None:
     """Print the CRYSTAL results of several runs in one table.
 
-    Takes the folders that lmms-eval wrote (its --output_path); a row a model and task, the newest run of
-    each:
+    Takes the folders that lmms-eval wrote (its --output_path); a row a model and task; of runs
+    with the same signatures the newest:
 
         crystal-eval table out
     """

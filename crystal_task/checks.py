@@ -2,8 +2,6 @@
 
 import hashlib
 import io
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import datasets
 from PIL import Image as PilImage
 from tqdm import tqdm
 
+from .. import ranks
 from ..errors import CrystalError
 from .item import Item
 
@@ -100,8 +99,8 @@ def check_images(images: RawImages) -> None:
 
     Reads headers and check sums; decoding all pixels would take minutes.
     """
-    shard = list(_shard(len(images)))
-    for index in tqdm(shard, desc="Checking images", disable=len(shard) < BAR_FROM or _rank() != 0):
+    shard = range(ranks.rank(), len(images), ranks.world_size())
+    for index in tqdm(shard, desc="Checking images", disable=len(shard) < BAR_FROM or not ranks.is_main()):
         try:
             with PilImage.open(io.BytesIO(images.data(index))) as image:
                 image.verify()
@@ -110,11 +109,3 @@ def check_images(images: RawImages) -> None:
                 f"The image of item {index} cannot be read ({type(error).__name__}: {error}); replace it in your copy "
                 "of the dataset, or download the dataset again."
             ) from error
-
-
-def _rank() -> int:
-    return int(os.environ.get("RANK", "0"))
-
-
-def _shard(count: int) -> Iterator[int]:
-    return iter(range(_rank(), count, int(os.environ.get("WORLD_SIZE", "1"))))

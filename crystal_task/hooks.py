@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -11,17 +10,17 @@ from typing import Any
 import datasets
 from PIL.Image import Image
 
-from ..errors import CrystalError
+from ..errors import CrystalError, stop_the_run
 from ..metrics import EmbeddingTable, StepEncoder
 from ..metrics.encoder import default_encoder
 from ..metrics.signature import data_hash
 from . import paper_prompt, source
 from .checks import RawImages, check_columns, check_images, read_items, with_images
-from .errors import stop_the_run
 from .judge import AnswerJudge
 from .observe import watch
+from .plugin import task_version
 from .prompt import PROMPT_FILE, Prompt, as_rgb, messages
-from .scoring import RUNS, TaskRun
+from .scoring import LOADED, LoadedTask
 from .settings import Settings
 from .summary import finish
 
@@ -73,8 +72,8 @@ def _prepare(
     check_images(images)
     _check_device(settings.encoder_device)
     step_encoder, table = _encoder(settings.encoder or encoder or default_encoder())
-    RUNS[task] = TaskRun(
-        task=task,
+    LOADED[task] = LoadedTask(
+        version=task_version(task),
         items=items,
         images=images,
         prompt=wording,
@@ -85,7 +84,7 @@ def _prepare(
         judge=AnswerJudge(settings.judge) if settings.judge else None,
         data_hash=data_hash((item.full_question, item.answer, item.reference_steps) for item in items),
     )
-    watch(sys.modules["lmms_eval.evaluator"], finish)
+    watch(finish)
     # Documents reach the other hooks alone, so each says which task and which row it is.
     dataset = dataset.add_column("crystal_task", [task] * len(items))
     return dataset.add_column("crystal_index", list(range(len(items))))
@@ -114,7 +113,7 @@ def _check_device(device: str) -> None:
 
 def doc_to_text(doc: dict[str, Any]) -> str:
     """The prompt of a document, for simple models and for the harness's log."""
-    run = RUNS[doc["crystal_task"]]
+    run = LOADED[doc["crystal_task"]]
     return run.prompt.fill(run.items[doc["crystal_index"]])
 
 
@@ -130,10 +129,10 @@ def doc_to_messages(doc: dict[str, Any]) -> list[dict[str, Any]]:
 
 def doc_to_target(doc: dict[str, Any]) -> str:
     """The reference answer."""
-    return RUNS[doc["crystal_task"]].items[doc["crystal_index"]].answer
+    return LOADED[doc["crystal_task"]].items[doc["crystal_index"]].answer
 
 
 @stop_the_run
 def process_results(doc: dict[str, Any], results: Sequence[str]) -> dict[str, Any]:
     """The metrics of a document as floats, and its record under ``crystal``."""
-    return RUNS[doc["crystal_task"]].record(doc["crystal_index"], results[0])
+    return LOADED[doc["crystal_task"]].record(doc["crystal_index"], results[0])

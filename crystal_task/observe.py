@@ -16,6 +16,9 @@ from typing import Any
 
 from ..metrics.signature import GenerationSignature, short_hash
 
+#: Arguments that name a model, the most telling first.
+NAME_ARGUMENTS = ("model_name", "pretrained", "model_version", "model", "model_id")
+
 
 @dataclass(frozen=True)
 class Request:
@@ -106,8 +109,10 @@ def current_run() -> Run | None:
     return _current
 
 
-def watch(evaluator: Any, finish: Callable[[Run, dict[str, Any]], None]) -> None:
-    """Wraps ``evaluator.evaluate`` once; ``finish`` gets the run and the results of the main process."""
+def watch(finish: Callable[[Run, dict[str, Any]], None]) -> None:
+    """Wraps ``evaluate`` of the harness once; ``finish`` gets the run and the results of the main process."""
+    from lmms_eval import evaluator
+
     evaluate = evaluator.evaluate
     if hasattr(evaluate, "__wrapped_by_crystal__"):
         return
@@ -161,8 +166,9 @@ def describe_model(model: Any, cli_args: Any = None, system_instruction: str | N
 def _model_id(model: Any, cli_args: Any, config: Any) -> str:
     """The name that a user knows the model by: the first that is stated, as the harness names folders."""
     given = _model_args(cli_args)
-    for name in ("model_name", "pretrained", "model_version", "model", "model_id"):
-        value = given.get(name) or getattr(model, name, None)
+    # What the user says comes before what the model says of itself: some adapters shorten their name.
+    candidates = [given.get(name) for name in NAME_ARGUMENTS] + [getattr(model, name, None) for name in NAME_ARGUMENTS]
+    for value in candidates:
         if isinstance(value, str) and value:
             # Of a local checkpoint its folder's name says more than its path, which differs between machines.
             return Path(value).name if Path(value).is_dir() else value

@@ -1,8 +1,7 @@
-"""Entry point of the harness: our models, and our tasks beside its own.
+"""Our tasks beside the harness's own, and what their YAML files say of themselves.
 
-The harness has an entry-point group for models and none for tasks. It loads the models' entry points
-before it looks for tasks, so this module is there in time to add the package's folder of tasks to
-every index that ``TaskManager`` builds.
+The harness has no entry points for tasks, so the package's folder of tasks is added to every index that
+its ``TaskManager`` builds.
 """
 
 from __future__ import annotations
@@ -11,15 +10,25 @@ import functools
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 TASKS = Path(__file__).parent / "tasks"
 
 
-def manifests() -> list[Any]:
-    """Our models, as the entry-point group ``lmms_eval.models`` wants them; registers the tasks as well."""
-    from ..model_adapters.manifests import manifests as models
+def task_version(task: str) -> int:
+    """The ``metadata.version`` of a task's YAML, which is the ``v`` of its scorer signature.
 
-    register_tasks()
-    return models()
+    >>> task_version("crystal") >= 1
+    True
+    """
+    return int(yaml.load((TASKS / f"{task}.yaml").read_text("utf-8"), _PlainLoader)["metadata"]["version"])
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """Reads the YAML of a task without importing the functions that it names."""
+
+
+_PlainLoader.add_constructor("!function", lambda loader, node: node.value)
 
 
 def register_tasks() -> None:

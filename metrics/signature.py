@@ -3,10 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-
-#: Raised only when a score can move; the task YAMLs state it as ``metadata.version``.
-SCORER_VERSION = 1
+from dataclasses import dataclass
 
 
 def short_hash(text: str, digits: int = 8) -> str:
@@ -34,8 +31,12 @@ def _joined(parts: Iterable[tuple[str, object]]) -> str:
 
 @dataclass(frozen=True)
 class ScorerSignature:
-    """All that can change a score once the responses are there."""
+    """All that can change a score once the responses are there.
 
+    ``version`` is raised only when a score can move; the task YAMLs state it as ``metadata.version``.
+    """
+
+    version: int
     data: str
     items: int
     parse: str
@@ -43,11 +44,6 @@ class ScorerSignature:
     tau: float
     alpha: float
     judge: str = "none"
-    version: int = SCORER_VERSION
-
-    def over(self, items: int) -> "ScorerSignature":
-        """The same for a run over ``items`` items."""
-        return replace(self, items=items)
 
     def __str__(self) -> str:
         return "crystal|" + _joined(

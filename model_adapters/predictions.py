@@ -14,6 +14,7 @@ from typing import Any
 from loguru import logger as eval_logger
 from tqdm import tqdm
 
+from ..crystal_task.cleaning import replace_surrogates
 from ..crystal_task.fields import pack_fields
 from ..errors import CrystalError
 
@@ -170,12 +171,12 @@ def _index(value: object, where: str) -> int:
 
 def _prediction(value: object, where: str) -> Prediction:
     if isinstance(value, str):
-        return Prediction(text=_storable(value), where=where)
+        return Prediction(text=replace_surrogates(value), where=where)
     if not isinstance(value, dict):
         raise CrystalError(f"{where} should be an object with reasoning_steps and answer, or a text.")
     sample = next((key for key in SAMPLE_KEYS if key in value), None)
     if sample is not None:
-        return Prediction(text=_storable(_sample_text(value[sample], f"{where}, {sample}")), where=where)
+        return Prediction(text=replace_surrogates(_sample_text(value[sample], f"{where}, {sample}")), where=where)
     if "reasoning_steps" in value:
         return _fields(value, where)
     name = next((key for key in TEXT_KEYS if key in value), None)
@@ -187,7 +188,7 @@ def _prediction(value: object, where: str) -> Prediction:
     text = value[name]
     if not isinstance(text, str | None):
         raise CrystalError(f"{where}: {name} should be a text.")
-    return Prediction(text=_storable(text or ""), where=where)
+    return Prediction(text=replace_surrogates(text or ""), where=where)
 
 
 def _fields(value: Mapping[str, Any], where: str) -> Prediction:
@@ -202,8 +203,8 @@ def _fields(value: Mapping[str, Any], where: str) -> Prediction:
     if not isinstance(answer, str | None):
         raise CrystalError(f"{where}: answer should be a text.")
     return Prediction(
-        steps=tuple(_storable(step) for step in steps),
-        answer=None if answer is None else _storable(answer),
+        steps=tuple(replace_surrogates(step) for step in steps),
+        answer=None if answer is None else replace_surrogates(answer),
         where=where,
     )
 
@@ -215,11 +216,6 @@ def _sample_text(value: object, where: str) -> str:
     if not isinstance(value, str):
         raise CrystalError(f"{where} should be a list that holds the text of a response.")
     return value
-
-
-def _storable(text: str) -> str:
-    # A lone surrogate cannot be written as UTF-8: the harness would lose the rest of its samples file.
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _read(file: Path) -> str:

@@ -5,8 +5,7 @@ from pathlib import Path
 from datasets import Dataset
 from loguru import logger as eval_logger
 
-from ..crystal_task.errors import stop_the_run
-from ..errors import CrystalError
+from ..errors import CrystalError, stop_the_run
 from .base import OfflineModel, refuse_unknown
 from .predictions import NAMES_SHOWN, read_predictions
 

@@ -3,9 +3,8 @@
 from datasets import Dataset
 from loguru import logger as eval_logger
 
-from ..crystal_task.errors import stop_the_run
 from ..crystal_task.item import Item
-from ..errors import CrystalError
+from ..errors import CrystalError, stop_the_run
 from .base import OfflineModel, refuse_unknown
 from .personas import PERSONAS, write
 

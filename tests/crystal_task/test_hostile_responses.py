@@ -81,9 +81,9 @@ pieces = st.lists(st.sampled_from([*_PIECES, "\ud800", "\x00", "Step 1: ", "Answ
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_100_kb_of_hostile_text_take_less_than_two_seconds(text):
     for parse in (parse_response, parse_released):
-        begin = time.perf_counter()
+        begin = time.thread_time()
         assert parse(text).status in STATUSES
-        assert time.perf_counter() - begin < LIMIT_S
+        assert time.thread_time() - begin < LIMIT_S
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,9 @@ def test_100_kb_of_sound_json_take_less_than_50_ms(value):
     assert len(text) > 0.8 * SIZE
     durations = []
     for _ in range(5):
-        begin = time.perf_counter()
+        begin = time.thread_time()
         assert parse_response(text).is_usable
-        durations.append(time.perf_counter() - begin)
+        durations.append(time.thread_time() - begin)
     # The best of five: what else the machine does is not the parser's.
     assert min(durations) < LIMIT_SOUND_S
 

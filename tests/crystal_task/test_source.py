@@ -73,6 +73,15 @@ def test_a_path_that_leads_nowhere_is_named(name, says, tmp_path, monkeypatch):
         source.locate(name)
 
 
+def test_of_a_folder_with_several_splits_the_test_files_are_taken(tmp_path):
+    for split, count in (("test", 3), ("train", 5)):
+        synthetic.dataset(count).to_parquet(tmp_path / f"{split}-00000-of-00001.parquet")
+    assert len(opened(tmp_path)) == 3
+    (tmp_path / "test-00000-of-00001.parquet").unlink()
+    with pytest.raises(CrystalError, match="of the splits train, none of 'test'"):
+        source.locate(str(tmp_path))
+
+
 def test_a_file_of_another_type_is_refused(tmp_path):
     (tmp_path / "data.csv").write_text("question\n")
     with pytest.raises(CrystalError, match=r"type \.csv"):

@@ -5,17 +5,17 @@ import os
 
 def rank() -> int:
     """Number of this process among all of the run, from 0."""
-    return int(os.environ.get("RANK", "0"))
+    return int(os.environ.get("RANK") or 0)
 
 
 def world_size() -> int:
     """Number of processes of the run."""
-    return int(os.environ.get("WORLD_SIZE", "1"))
+    return int(os.environ.get("WORLD_SIZE") or 1)
 
 
 def local_rank() -> int:
     """Number of this process on its machine, from 0; the GPU that belongs to it."""
-    return int(os.environ.get("LOCAL_RANK", "0"))
+    return int(os.environ.get("LOCAL_RANK") or 0)
 
 
 def is_main() -> bool:

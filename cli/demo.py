@@ -87,7 +87,8 @@ def _call(command: list[str], log: Path, results: Path | None = None) -> None:
 def _tell(results: Path | None, known: set[Path]) -> set[Path]:
     found = _finished(results)
     for file in sorted(found - known):
-        print(f"  finished: {file.parent.name}", flush=True)
+        # The harness writes slashes of a path as two underscores.
+        print(f"  finished: {file.parent.name.rpartition('__')[2]}", flush=True)
     return found
 
 

@@ -13,7 +13,6 @@ from PIL.Image import Image
 from ..errors import CrystalError, stop_the_run
 from ..metrics import EmbeddingTable, StepEncoder
 from ..metrics.encoder import default_encoder
-from ..metrics.signature import data_hash
 from . import paper_prompt, source
 from .checks import RawImages, check_columns, check_images, read_items, with_images
 from .judge import AnswerJudge
@@ -24,7 +23,8 @@ from .scoring import LOADED, LoadedTask
 from .settings import Settings
 from .summary import finish
 
-DATA = Path(__file__).parent / "data"
+#: Which task and which row a document is; added when the data is loaded.
+OWN_COLUMNS = ("crystal_task", "crystal_index")
 
 
 def own_prompt(settings: Settings) -> Prompt:
@@ -52,7 +52,7 @@ def prepare_crystal_paper(dataset: datasets.Dataset) -> datasets.Dataset:
 @stop_the_run
 def prepare_crystal_mini(dataset: datasets.Dataset) -> datasets.Dataset:
     """The same for ``crystal_mini``, with an encoder that needs no hub."""
-    return _prepare(dataset, "crystal_mini", own_prompt, "ours", "minilm", DATA)
+    return _prepare(dataset, "crystal_mini", own_prompt, "ours", "minilm", None)
 
 
 def _prepare(
@@ -65,6 +65,7 @@ def _prepare(
 ) -> datasets.Dataset:
     settings = Settings.from_environment()
     wording = prompt(settings)
+    dataset = dataset.remove_columns([name for name in OWN_COLUMNS if name in dataset.column_names])
     check_columns(dataset)
     dataset = with_images(dataset, folder)
     items = read_items(dataset)
@@ -82,12 +83,12 @@ def _prepare(
         encoder=step_encoder,
         table=table,
         judge=AnswerJudge(settings.judge) if settings.judge else None,
-        data_hash=data_hash((item.full_question, item.answer, item.reference_steps) for item in items),
     )
     watch(finish)
     # Documents reach the other hooks alone, so each says which task and which row it is.
-    dataset = dataset.add_column("crystal_task", [task] * len(items))
-    return dataset.add_column("crystal_index", list(range(len(items))))
+    for name, values in zip(OWN_COLUMNS, ([task] * len(items), range(len(items))), strict=True):
+        dataset = dataset.add_column(name, list(values))
+    return dataset
 
 
 @cache
@@ -103,7 +104,7 @@ def _check_device(device: str) -> None:
     import torch
 
     try:
-        torch.empty(0, device=device)
+        torch.zeros(1, device=device).item()
     except Exception as error:  # torch raises RuntimeError, AssertionError and others for what it lacks
         raise CrystalError(
             f"CRYSTAL_ENCODER_DEVICE={device} cannot be used here ({str(error).splitlines()[0]}); set it to cpu or "

@@ -38,7 +38,7 @@ class Item:
             question=_text(row.get("question")),
             answer=_text(row.get("answer")),
             reference_steps=tuple(_text(step) for step in row.get("reference_steps") or ()),
-            options=unlabelled([_text(option) for option in row.get("choices") or row.get("options") or ()]),
+            options=unlabelled(_listed(row.get("choices")) or _listed(row.get("options"))),
             source=normalise_source(_text(row.get("source"))),
         )
 
@@ -46,6 +46,12 @@ class Item:
     def full_question(self) -> str:
         """The question with its options as ``A) ...`` lines."""
         return question_with_options(self.question, self.options)
+
+
+def _listed(values: Any) -> list[str]:
+    """The texts of a list; nothing where all are blank, as some copies fill unused columns."""
+    texts = [_text(value) for value in values or ()]
+    return texts if any(text.strip() for text in texts) else []
 
 
 def normalise_source(name: str) -> str:

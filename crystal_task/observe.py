@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from loguru import logger
 
 from ..metrics.signature import GenerationSignature, short_hash
 
+T = TypeVar("T")
 #: Arguments that name a model, the most telling first.
 NAME_ARGUMENTS = ("model_name", "pretrained", "model_version", "model", "model_id")
 
@@ -48,6 +52,8 @@ class Model:
     pixels: str = "unknown"
     system: str = "none"
     scripted: bool = False
+    #: For predictions that were made elsewhere: how, as far as their files say. None for a model that generates.
+    replayed: str | None = None
 
 
 @dataclass(frozen=True)
@@ -59,14 +65,12 @@ class Run:
     limit: float | None
     offset: int
 
-    def items_of(self, count: int) -> int:
-        """How many of ``count`` items the run covers, over all ranks."""
-        left = max(0, count - self.offset)
-        if self.limit is None or self.limit == -1:
-            return left
-        # As the harness does it: a limit below 1 is a share of the whole, rounded up.
-        wanted = -int(-count * self.limit // 1) if 0 < self.limit < 1 else int(self.limit)
-        return min(left, wanted)
+    def covered(self, items: Sequence[T]) -> Sequence[T]:
+        """Those of a task's items that the run covers, over all ranks."""
+        limit = len(items) if self.limit is None or self.limit == -1 else self.limit
+        if 0 < limit < 1:  # a share of the whole, rounded up, as the harness does it
+            limit = math.ceil(len(items) * limit)
+        return items[self.offset : self.offset + int(limit)]
 
     def shard_of(self, responses: Sequence[list[str]]) -> Shard | None:
         """What lies behind a filter's responses, which are the very lists that the harness's requests hold."""
@@ -133,13 +137,23 @@ def watch(finish: Callable[[Run, dict[str, Any]], None]) -> None:
         try:
             results = evaluate(*args, **kwargs)
             if results is not None:
-                finish(run, results)
+                _finish_safely(finish, run, results)
             return results
         finally:
             _current = None
 
     watched.__wrapped_by_crystal__ = True  # type: ignore[attr-defined]
     evaluator.evaluate = watched
+
+
+def _finish_safely(finish: Callable[[Run, dict[str, Any]], None], run: Run, results: dict[str, Any]) -> None:
+    """A summary that fails must not take the results with it."""
+    try:
+        finish(run, results)
+    except Exception as error:
+        logger.opt(exception=error).warning(
+            "The summary of CRYSTAL could not be made; the harness's results are whole."
+        )
 
 
 def describe_model(model: Any, cli_args: Any = None, system_instruction: str | None = None) -> Model:
@@ -160,6 +174,7 @@ def describe_model(model: Any, cli_args: Any = None, system_instruction: str | N
         pixels="-".join(pixels) or "unknown",
         system=short_hash(system) if isinstance(system, str) and system else "none",
         scripted=scripted,
+        replayed=getattr(model, "replayed_generation", None),
     )
 
 
@@ -183,7 +198,9 @@ def _model_args(cli_args: Any) -> dict[str, str]:
 
 
 def generation_signature(model: Model, prompt: str, generation_kwargs: Mapping[str, Any]) -> GenerationSignature:
-    """The generation signature of a run, as far as its model tells."""
+    """The generation signature of a run, as far as its model tells; of replayed predictions, as their files tell."""
+    if model.replayed is not None:
+        return GenerationSignature.parse(model.replayed, model=f"{model.id}@unknown", adapter=model.adapter)
     return GenerationSignature(
         prompt=prompt,
         system=model.system,

@@ -7,12 +7,17 @@ its ``TaskManager`` builds.
 from __future__ import annotations
 
 import functools
+import itertools
+import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from ..errors import CrystalError, stop_the_run
+
 TASKS = Path(__file__).parent / "tasks"
+TASK_NAMES = ("crystal", "crystal_paper", "crystal_mini")
 
 
 def task_version(task: str) -> int:
@@ -31,6 +36,17 @@ class _PlainLoader(yaml.SafeLoader):
 _PlainLoader.add_constructor("!function", lambda loader, node: node.value)
 
 
+@stop_the_run
+def _refuse_hidden_task(arguments: list[str]) -> None:
+    """The harness takes ``--tasks crystal`` for a folder of tasks where there is a folder of that name."""
+    for option, value in itertools.pairwise(arguments):
+        if option == "--tasks" and value in TASK_NAMES and Path(value).is_dir():
+            raise CrystalError(
+                f"The harness reads --tasks {value} as the folder {Path(value).resolve()} instead of the task; run the "
+                "command from another folder, or rename that one."
+            )
+
+
 def register_tasks() -> None:
     """Makes ``crystal``, ``crystal_paper`` and ``crystal_mini`` known to every ``TaskManager`` from now on."""
     from lmms_eval.tasks import TaskManager
@@ -41,6 +57,7 @@ def register_tasks() -> None:
 
     @functools.wraps(initialise)
     def with_crystal(self: Any, include_path: Any = None, include_defaults: bool = True) -> Any:
+        _refuse_hidden_task(sys.argv)
         index = initialise(self, include_path=include_path, include_defaults=include_defaults)
         if not include_defaults:
             return index

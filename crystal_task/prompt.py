@@ -27,7 +27,7 @@ class Prompt:
     def from_file(cls, path: str | Path) -> "Prompt":
         """Raises ``CrystalError`` where the file cannot be read or has no place for the question."""
         try:
-            text = Path(path).expanduser().read_text("utf-8")
+            text = Path(path).expanduser().read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise CrystalError(
                 f"The prompt file {path} cannot be read ({error}); set CRYSTAL_PROMPT_FILE to a UTF-8 text file."
@@ -61,6 +61,9 @@ def as_rgb(image: Image.Image) -> Image.Image:
     if upright.mode in ("RGBA", "LA", "PA") or "transparency" in upright.info:
         layers = upright.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", layers.size, "white"), layers).convert("RGB")
+    if upright.mode.startswith("I") and upright.convert("I").getextrema()[1] > 255:
+        # 16 bits of grey, which Pillow would cut off at 255 instead of scaling.
+        return upright.convert("I").point(lambda value: value * (1 / 257)).convert("L").convert("RGB")
     return upright.convert("RGB")
 
 

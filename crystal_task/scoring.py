@@ -19,6 +19,7 @@ from tqdm import tqdm
 from .. import ranks
 from ..errors import stop_the_run
 from ..metrics import EmbeddingTable, ScorerSignature, StepEncoder, StepScores, judge_answer, score_embedded
+from ..metrics.signature import data_hash
 from .checks import RawImages
 from .cleaning import replace_surrogates
 from .fields import unpack_fields
@@ -50,7 +51,6 @@ class LoadedTask:
     settings: Settings
     encoder: StepEncoder
     table: EmbeddingTable
-    data_hash: str
     judge: AnswerJudge | None = None
     _noted: tuple[list[str], Shard] | None = None
     _provenance: Provenance = field(default_factory=Provenance)
@@ -61,11 +61,12 @@ class LoadedTask:
         self._provenance = Provenance(scorer=str(self.scorer_signature(None)))
 
     def scorer_signature(self, run: Run | None) -> ScorerSignature:
-        """The scorer signature, over the items that the run covers."""
+        """The scorer signature, over the items that the run covers: on all ranks the same."""
+        covered = run.covered(self.items) if run else self.items
         return ScorerSignature(
             version=self.version,
-            data=self.data_hash,
-            items=run.items_of(len(self.items)) if run else len(self.items),
+            data=data_hash((item.full_question, item.answer, item.reference_steps) for item in covered),
+            items=len(covered),
             parse=self.parser,
             encoder=self.encoder.signature,
             tau=self.settings.tau,

@@ -8,6 +8,7 @@ and ends in a traceback with exit code 0.
 
 from __future__ import annotations
 
+import glob
 import re
 from dataclasses import dataclass, field
 from functools import cache
@@ -88,7 +89,9 @@ def _words(path: Path) -> list[str]:
 
 def _files(files: list[Path], folder: Path | None = None) -> Location:
     builder = BUILDERS[files[0].suffix]
-    return Location(builder, {"data_files": {SPLIT: [str(file) for file in files]}}, folder or files[0].parent)
+    return Location(
+        builder, {"data_files": {SPLIT: [glob.escape(str(file)) for file in files]}}, folder or files[0].parent
+    )
 
 
 def open_dataset(location: Location, name: str) -> None:
@@ -134,6 +137,9 @@ def _advice(name: str, problem: str) -> str:
 
 
 def _first_line(error: BaseException) -> str:
+    """What went wrong at the bottom: the datasets library wraps its reasons in general words."""
+    while error.__cause__ is not None:
+        error = error.__cause__
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
 

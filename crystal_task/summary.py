@@ -8,7 +8,6 @@ from loguru import logger
 
 from ..metrics import ALPHA, TAU, GenerationSignature, MacroMean, ScorerSignature
 from ..metrics.encoder import default_encoder, encoder_presets
-from .item import SOURCES
 from .observe import Run, generation_signature, leaf_tasks
 from .paper_prompt import SHA256
 from .scoring import LoadedTask, loaded_task
@@ -27,13 +26,15 @@ def differences_from_paper(scorer: ScorerSignature, generation: GenerationSignat
         reasons.append(f"data from {dataset} instead of {HUB_DATASET}")
     if scorer.parse != "released":
         reasons.append("our parser instead of the released one")
-    if generation.prompt != SHA256[:8]:
+    if generation.prompt == "unknown":
+        reasons.append("predictions made elsewhere, with a prompt and settings that are not known here")
+    elif generation.prompt != SHA256[:8]:
         reasons.append("another prompt")
     if scorer.encoder.split("@")[0] != encoder_presets()[default_encoder()]["model"]:
         reasons.append(f"encoder {scorer.encoder.split('@')[0]}")
     if (scorer.tau, scorer.alpha) != (TAU, ALPHA):
         reasons.append(f"tau {scorer.tau:g} and alpha {scorer.alpha:g} instead of {TAU:g} and {ALPHA:g}")
-    if generation.temperature != "0":
+    if generation.temperature not in ("0", "unknown"):
         reasons.append(f"temperature {generation.temperature} instead of greedy decoding")
     if generation.scripted:
         reasons.append("a scripted stand-in, not a model")
@@ -72,16 +73,15 @@ def _task_section(run: Run, loaded: LoadedTask, task: Any, means: dict[str, Macr
         "metrics": {
             name: {"mean": float(mean), "low": mean.low, "high": mean.high, "items": mean.items}
             for name, mean in means.items()
-        },
+        }
+        # Absent where no item has two matches; that is a result, and one to be seen.
+        | ({} if "lis_multi" in means else {"lis_multi": {"mean": None, "low": None, "high": None, "items": 0}}),
     }
 
 
 def _log(name: str, section: dict[str, Any]) -> None:
     lines = [f"{name}: macro means over items, with 95 % bootstrap intervals"]
-    for metric, value in section["metrics"].items():
-        if not metric.endswith(SOURCES):
-            interval = f"[{value['low']:.4f}, {value['high']:.4f}]"
-            lines.append(f"  {metric:<16} {value['mean']:8.4f} {interval:>20}  over {value['items']:,} items")
+    lines += [f"  {_line(metric, value)}" for metric, value in section["metrics"].items()]
     lines += [f"  scorer      {section['scorer']}", f"  generation  {section['generation']}"]
     differences = section["differs_from_paper"]
     lines.append(
@@ -90,3 +90,9 @@ def _log(name: str, section: dict[str, Any]) -> None:
         else "  Prompt, parser, encoder and size are the paper's: comparable with its Table 2."
     )
     logger.info("\n".join(lines))
+
+
+def _line(metric: str, value: dict[str, Any]) -> str:
+    if value["mean"] is None:
+        return f"{metric:<20}        -                       over no items"
+    return f"{metric:<20} {value['mean']:8.4f} [{value['low']:.4f}, {value['high']:.4f}]  over {value['items']:,} items"

@@ -25,7 +25,7 @@ class AnswerVerdict:
 
 
 def judge_answer(
-    prediction: str | None, reference: str, question: str = "", options: Sequence[str] = ()
+    prediction: str | None, reference: str, question: str = "", options: Sequence[str] | None = ()
 ) -> AnswerVerdict:
     """Both verdicts on a prediction; never raises, on any texts. A missing or blank prediction is never correct.
 
@@ -37,8 +37,10 @@ def judge_answer(
     >>> judge_answer(None, "10")
     AnswerVerdict(paper=False, strict=False, kind='none', settled=True, paper_kind='missing')
     """
-    if prediction is None or not prediction.strip():
+    prediction, reference = str(prediction or ""), str(reference)
+    if not prediction.strip():
         return AnswerVerdict(False, False, "none", True)
-    strict = strict_verdict(prediction, reference, question, options)
-    paper = paper_decision(prediction, reference, question, options)
+    texts = tuple(options or ())
+    strict = strict_verdict(prediction, reference, question, texts)
+    paper = paper_decision(prediction, reference, question, texts)
     return AnswerVerdict(paper.correct, strict.correct, strict.kind, strict.settled, paper.kind)

@@ -76,6 +76,18 @@ class GenerationSignature:
     pixels: str
     scripted: bool
 
+    @classmethod
+    def parse(cls, text: str, model: str, adapter: str) -> "GenerationSignature":
+        """The signature that a text states, with another model and adapter; ``unknown`` for what it does not state.
+
+        >>> str(GenerationSignature.parse("prompt:0f|scripted:yes", "m@unknown", "Replay/chat"))[:42]
+        'prompt:0f|system:unknown|model:m@unknown|a'
+        """
+        stated = dict(part.split(":", 1) for part in text.split("|") if ":" in part)
+        names = ("prompt", "system", "dtype", "tokens", "temperature", "pixels")
+        values = {name: stated.get(name, "unknown") for name in names}
+        return cls(model=model, adapter=adapter, scripted=stated.get("scripted") == "yes", **values)
+
     def __str__(self) -> str:
         return _joined(
             {

@@ -13,7 +13,7 @@ from ..errors import CrystalError
 class Mean:
     """A macro mean as a result file states it; the interval is missing where the run did not compute one."""
 
-    mean: float
+    mean: float | None
     low: float | None = None
     high: float | None = None
     items: int | None = None
@@ -40,7 +40,7 @@ class Result:
 
 
 def load_results(paths: Iterable[Path]) -> list[Result]:
-    """CRYSTAL results under the given paths: by task, best Match F1 first.
+    """CRYSTAL results under the given paths: those scored alike together, best Match F1 first.
 
     Of several runs with the same model, task and signatures the newest counts.
 
@@ -52,9 +52,15 @@ def load_results(paths: Iterable[Path]) -> list[Result]:
             newest[(result.task, result.model, result.scorer, result.generation)] = result
     if not newest:
         raise CrystalError(
-            f"No CRYSTAL results under {', '.join(map(str, paths))}; give the folder that --output_path named."
+            f"No CRYSTAL results under {', '.join(map(str, paths))}; give the folder that --output_path named (a run "
+            "with --predict_only leaves none)."
         )
-    return sorted(newest.values(), key=lambda result: (result.task, -result.metrics["match_f1"].mean, result.model))
+    return sorted(newest.values(), key=_place)
+
+
+def _place(result: Result) -> tuple[str, int, str, float, str]:
+    """By task, the runs over most items first, those scored alike together, best Match F1 first."""
+    return result.task, -result.items, result.scorer, -(result.metrics["match_f1"].mean or 0), result.model
 
 
 def _result_files(paths: Iterable[Path]) -> list[Path]:
@@ -70,7 +76,9 @@ def _result_files(paths: Iterable[Path]) -> list[Path]:
 def _read(file: Path) -> list[Result]:
     try:
         sections = json.loads(file.read_text("utf-8")).get("crystal", {})
-        return [_result(file, task, section) for task, section in sections.items()]
+        # A run with --predict_only has no metrics.
+        scored = {task: section for task, section in sections.items() if "match_f1" in section["metrics"]}
+        return [_result(file, task, section) for task, section in scored.items()]
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         problem = f"{type(error).__name__}: {error}"
         raise CrystalError(f"{file} is no results file of lmms-eval ({problem}); delete it or leave it out.") from error

@@ -192,9 +192,31 @@ def test_chat_and_simple_models_see_the_same_text_and_picture(docs):
     assert hooks.doc_to_target(docs[1]) == "B"
 
 
-@pytest.mark.parametrize(("limit", "offset", "items"), [(None, 0, 10), (-1, 4, 6), (3, 8, 2), (0.25, 0, 3), (4, 20, 0)])
-def test_a_run_knows_how_many_items_it_covers(limit, offset, items):
-    assert observe.Run(observe.Model(), {}, limit, offset).items_of(10) == items
+@pytest.mark.parametrize(
+    ("limit", "offset", "items"),
+    [(None, 0, range(10)), (-1, 4, range(4, 10)), (3, 8, [8, 9]), (0.25, 0, [0, 1, 2]), (4, 20, [])],
+)
+def test_a_run_knows_which_items_it_covers(limit, offset, items):
+    assert observe.Run(observe.Model(), {}, limit, offset).covered(list(range(10))) == list(items)
+
+
+def test_the_signature_identifies_the_items_that_were_scored(docs):
+    parts = [observe.Run(observe.Model(), {}, limit, offset) for limit, offset in ((2, 0), (2, 1), (None, 0))]
+    signatures = [LOADED["crystal"].scorer_signature(part) for part in parts]
+    assert len({signature.data for signature in signatures}) == 3
+    assert [signature.items for signature in signatures] == [2, 2, COUNT]
+
+
+def test_predictions_made_elsewhere_are_not_signed_with_our_prompt(docs):
+    elsewhere = observe.generation_signature(observe.Model(id="mine", replayed=""), "0f0f0f0f", {"temperature": 0})
+    assert (elsewhere.prompt, elsewhere.temperature, elsewhere.tokens) == ("unknown", "unknown", "unknown")
+    assert differences_from_paper(LOADED["crystal"].scorer_signature(None), elsewhere, "/copy")[2].startswith(
+        "predictions made elsewhere"
+    )
+    ours = "prompt:aa|system:none|model:m@r|adapter:a|dtype:d|tokens:9|temperature:0|pixels:p|scripted:yes"
+    carried = observe.generation_signature(observe.Model(id="mine", replayed=ours), "0f0f0f0f", {})
+    assert (carried.prompt, carried.tokens, carried.scripted) == ("aa", "9", True)
+    assert carried.model == "mine@unknown"
 
 
 def yaml_of(name):

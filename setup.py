@@ -20,6 +20,7 @@ TEST = [
     "mypy==2.4.1",
     "pytest>=8",
     "pytest-timeout>=2.3",
+    "pytest-xdist>=3.5",
     "ruff==0.17.6",
     "scikit-image>=0.22",
     "types-PyYAML",

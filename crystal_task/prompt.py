@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image, ImageOps
 
 from ..errors import CrystalError
@@ -14,6 +15,7 @@ from .item import Item
 PROMPT_FILE = Path(__file__).parent / "prompts" / "crystal.txt"
 #: Where the question goes: our name of the place, and the one in the authors' prompt.
 PLACES = ("{question}", "{USER_INSTRUCTION}")
+EIGHT_BITS = 255
 _PLACE = re.compile("|".join(map(re.escape, PLACES)))
 
 
@@ -61,9 +63,9 @@ def as_rgb(image: Image.Image) -> Image.Image:
     if upright.mode in ("RGBA", "LA", "PA") or "transparency" in upright.info:
         layers = upright.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", layers.size, "white"), layers).convert("RGB")
-    if upright.mode.startswith("I") and upright.convert("I").getextrema()[1] > 255:
-        # 16 bits of grey, which Pillow would cut off at 255 instead of scaling.
-        return upright.convert("I").point(lambda value: value * (1 / 257)).convert("L").convert("RGB")
+    if upright.mode.startswith("I") and (grey := np.asarray(upright.convert("I"))).max() > EIGHT_BITS:
+        # Pillow would cut 16 bits of grey off instead of scaling them.
+        return Image.fromarray((grey // (EIGHT_BITS + 2)).clip(0, EIGHT_BITS).astype(np.uint8)).convert("RGB")
     return upright.convert("RGB")
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .paper_rule import paper_decision
-from .strict_rule import strict_verdict
+from .paper_rule import PaperKind, paper_decision
+from .strict_rule import AnswerKind, strict_verdict
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class AnswerVerdict:
 
     paper: bool
     strict: bool
-    kind: str
+    kind: AnswerKind
     settled: bool
-    paper_kind: str = "missing"
+    paper_kind: PaperKind = "missing"
 
 
 def judge_answer(

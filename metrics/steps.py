@@ -11,6 +11,10 @@ from .matching import TAU, Pair, cosine_similarity, match_steps
 from .order import ALPHA, kendall_tau, lis_ratio, ordered_f1, predicted_order
 
 
+#: Cosines of float32 vectors exceed 1 by this much, and a threshold may be one of them.
+ROUNDING = 1e-5
+
+
 @dataclass(frozen=True)
 class StepScores:
     """Step scores of one item (Match F1, LIS and Ordered F1 of arXiv 2603.13099), all in ``[0, 1]``.
@@ -92,7 +96,7 @@ def score_items(
     ``[-1, 1]`` or ``alpha`` outside of ``[0, 1]``, and where the encoder returns something that cannot be
     compared.
     """
-    if not -1 <= tau <= 1:
+    if not abs(tau) <= 1 + ROUNDING:
         raise CrystalError(f"tau is {tau}; a similarity threshold lies between -1 and 1.")
     if not 0 <= alpha <= 1:
         raise CrystalError(f"alpha is {alpha}; the weight of order lies between 0 and 1.")

@@ -10,7 +10,6 @@ from .embeddings import EmbeddingTable, Encoder
 from .matching import TAU, Pair, cosine_similarity, match_steps
 from .order import ALPHA, kendall_tau, lis_ratio, ordered_f1, predicted_order
 
-
 #: Cosines of float32 vectors exceed 1 by this much, and a threshold may be one of them.
 ROUNDING = 1e-5
 

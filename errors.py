@@ -1,5 +1,29 @@
-"""The one exception for everything that a user can cause and can mend."""
+"""The one exception for everything that a user can cause and can mend, and how it ends a run of the harness."""
+
+import functools
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class CrystalError(Exception):
     """A sentence for the user: what is wrong, where, and what to do about it."""
+
+
+def stop_the_run(function: Callable[P, R]) -> Callable[P, R]:
+    """Turns a ``CrystalError`` of a function that the harness calls into the end of the process, with its sentence.
+
+    The harness retries what a task or a model raises, prints a traceback and exits with 0; ``SystemExit``
+    is the one thing that it lets through.
+    """
+
+    @functools.wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except CrystalError as error:
+            raise SystemExit(f"CRYSTAL: {error}") from error
+
+    return wrapper

@@ -20,6 +20,7 @@ TEST = [
     "mypy==2.4.1",
     "pytest>=8",
     "pytest-timeout>=2.3",
+    "pytest-xdist>=3.5",
     "ruff==0.17.6",
     "scikit-image>=0.22",
     "types-PyYAML",
@@ -72,7 +73,7 @@ setup(
     extras_require={"minilm": MINILM, "test": TEST},
     entry_points={
         "console_scripts": [f"crystal-eval = {NAME}.cli.main:main"],
-        "lmms_eval.models": [f"crystal = {NAME}.crystal_task.plugin:manifests"],
+        "lmms_eval.models": [f"crystal = {NAME}.model_adapters.manifests:manifests"],
     },
     classifiers=[
         "License :: OSI Approved :: MIT License",

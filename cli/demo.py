@@ -15,10 +15,10 @@ import typer
 import yaml
 
 from ..errors import CrystalError
+from ..model_adapters.personas import PERSONAS
 from ..reports.load import load_results
 from .table import show
 
-PERSONAS = ("oracle", "cherry_picker", "shuffled", "verbose", "lucky", "wrong", "malformed")
 TINY = "tiny-qwen2.5-vl"
 #: A random model stops nowhere; this many tokens show that it runs.
 TINY_TOKENS = 16
@@ -87,7 +87,8 @@ def _call(command: list[str], log: Path, results: Path | None = None) -> None:
 def _tell(results: Path | None, known: set[Path]) -> set[Path]:
     found = _finished(results)
     for file in sorted(found - known):
-        print(f"  finished: {file.parent.name}", flush=True)
+        # The harness writes slashes of a path as two underscores.
+        print(f"  finished: {file.parent.name.rpartition('__')[2]}", flush=True)
     return found
 
 

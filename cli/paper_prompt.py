@@ -14,8 +14,8 @@ def run(script: Annotated[Path, typer.Argument(help=f"The authors' {SCRIPT}.")])
     Reads it out of your copy of their script (which is not run), checks that it is the one the paper
     used, and keeps it for the task crystal_paper. Needed once:
 
-        git clone https://github.com/waybarrios/crystal
+        git clone https://github.com/waybarrios/crystal authors
 
-        crystal-eval paper-prompt crystal/inference/crystal_inference.py
+        crystal-eval paper-prompt authors/inference/crystal_inference.py
     """
     print(f"Kept the authors' prompt in {keep(script)}; the task crystal_paper uses it from now on.")

@@ -8,10 +8,10 @@ import typer
 from rich.console import Console
 
 from ..reports.load import Result, load_results
-from ..reports.tables import footnotes, results_table
+from ..reports.tables import LEGEND, blocks
 
 #: Where the output is no terminal, its width is not known; this holds the table.
-PLAIN_WIDTH = 120
+PLAIN_WIDTH = 140
 
 
 def run(
@@ -21,8 +21,8 @@ def run(
 ) -> None:
     """Print the CRYSTAL results of several runs in one table.
 
-    Takes the folders that lmms-eval wrote (its --output_path); a row a model and task, the newest run of
-    each:
+    Takes the folders that lmms-eval wrote (its --output_path); a row a model and task; of runs
+    with the same signatures the newest:
 
         crystal-eval table out
     """
@@ -34,6 +34,9 @@ def show(results: Sequence[Result]) -> None:
     console = Console()
     if not console.is_terminal:
         console = Console(width=PLAIN_WIDTH)
-    console.print(results_table(results, console.width))
-    for note in footnotes(results):
-        console.print(note, highlight=False, markup=False, soft_wrap=True)
+    for table, notes in blocks(results, console.width):
+        console.print(table)
+        for note in notes:
+            console.print(note, highlight=False, markup=False, soft_wrap=True)
+        console.print()
+    console.print(LEGEND, highlight=False, markup=False, soft_wrap=True)

@@ -1,1 +1,1 @@
-"""placeholder"""
+"""YAML and CSV: encoders, and the tables of the paper."""

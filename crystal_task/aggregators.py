@@ -7,8 +7,8 @@ the harness) also knows its bootstrap interval and how many items it covers.
 from collections.abc import Callable, Sequence
 from functools import cache
 
+from ..errors import stop_the_run
 from ..metrics import MacroMean, aggregate
-from .errors import stop_the_run
 from .item import SOURCES
 
 #: All metrics that an item can have; which direction is better stands in the task YAMLs.

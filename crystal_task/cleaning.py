@@ -1,10 +1,24 @@
-"""Characters that no result may carry: control characters, and lone surrogates, which no file can be written with."""
+"""Characters that are not text: invisible ones, control characters, and lone surrogates, which no file can hold."""
 
 import re
 from collections.abc import Iterable
 
+# For use inside a character class: byte order mark, zero-width space and joiners, word joiner. They stand around
+# responses and between their brackets; inside a step they belong to scripts that join letters with them.
+INVISIBLE = "\ufeff\u200b-\u200d\u2060"
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+_BLANK = re.compile(rf"[\s{INVISIBLE}]*")
+
+
+def is_blank(text: str) -> bool:
+    r"""Whether nothing in ``text`` can be seen.
+
+    >>> is_blank(" \ufeff\n"), is_blank("B")
+    (True, False)
+    """
+    return _BLANK.fullmatch(text) is not None
 
 
 def replace_surrogates(text: str) -> str:

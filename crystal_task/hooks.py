@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -11,21 +10,21 @@ from typing import Any
 import datasets
 from PIL.Image import Image
 
-from ..errors import CrystalError
+from ..errors import CrystalError, stop_the_run
 from ..metrics import EmbeddingTable, StepEncoder
 from ..metrics.encoder import default_encoder
-from ..metrics.signature import data_hash
 from . import paper_prompt, source
 from .checks import RawImages, check_columns, check_images, read_items, with_images
-from .errors import stop_the_run
 from .judge import AnswerJudge
 from .observe import watch
+from .plugin import task_version
 from .prompt import PROMPT_FILE, Prompt, as_rgb, messages
-from .scoring import RUNS, TaskRun
+from .scoring import LOADED, LoadedTask
 from .settings import Settings
 from .summary import finish
 
-DATA = Path(__file__).parent / "data"
+#: Which task and which row a document is; added when the data is loaded.
+OWN_COLUMNS = ("crystal_task", "crystal_index")
 
 
 def own_prompt(settings: Settings) -> Prompt:
@@ -53,7 +52,7 @@ def prepare_crystal_paper(dataset: datasets.Dataset) -> datasets.Dataset:
 @stop_the_run
 def prepare_crystal_mini(dataset: datasets.Dataset) -> datasets.Dataset:
     """The same for ``crystal_mini``, with an encoder that needs no hub."""
-    return _prepare(dataset, "crystal_mini", own_prompt, "ours", "minilm", DATA)
+    return _prepare(dataset, "crystal_mini", own_prompt, "ours", "minilm", None)
 
 
 def _prepare(
@@ -66,6 +65,7 @@ def _prepare(
 ) -> datasets.Dataset:
     settings = Settings.from_environment()
     wording = prompt(settings)
+    dataset = dataset.remove_columns([name for name in OWN_COLUMNS if name in dataset.column_names])
     check_columns(dataset)
     dataset = with_images(dataset, folder)
     items = read_items(dataset)
@@ -73,8 +73,8 @@ def _prepare(
     check_images(images)
     _check_device(settings.encoder_device)
     step_encoder, table = _encoder(settings.encoder or encoder or default_encoder())
-    RUNS[task] = TaskRun(
-        task=task,
+    LOADED[task] = LoadedTask(
+        version=task_version(task),
         items=items,
         images=images,
         prompt=wording,
@@ -83,12 +83,12 @@ def _prepare(
         encoder=step_encoder,
         table=table,
         judge=AnswerJudge(settings.judge) if settings.judge else None,
-        data_hash=data_hash((item.full_question, item.answer, item.reference_steps) for item in items),
     )
-    watch(sys.modules["lmms_eval.evaluator"], finish)
+    watch(finish)
     # Documents reach the other hooks alone, so each says which task and which row it is.
-    dataset = dataset.add_column("crystal_task", [task] * len(items))
-    return dataset.add_column("crystal_index", list(range(len(items))))
+    for name, values in zip(OWN_COLUMNS, ([task] * len(items), range(len(items))), strict=True):
+        dataset = dataset.add_column(name, list(values))
+    return dataset
 
 
 @cache
@@ -104,7 +104,7 @@ def _check_device(device: str) -> None:
     import torch
 
     try:
-        torch.empty(0, device=device)
+        torch.zeros(1, device=device).item()
     except Exception as error:  # torch raises RuntimeError, AssertionError and others for what it lacks
         raise CrystalError(
             f"CRYSTAL_ENCODER_DEVICE={device} cannot be used here ({str(error).splitlines()[0]}); set it to cpu or "
@@ -114,7 +114,7 @@ def _check_device(device: str) -> None:
 
 def doc_to_text(doc: dict[str, Any]) -> str:
     """The prompt of a document, for simple models and for the harness's log."""
-    run = RUNS[doc["crystal_task"]]
+    run = LOADED[doc["crystal_task"]]
     return run.prompt.fill(run.items[doc["crystal_index"]])
 
 
@@ -130,10 +130,10 @@ def doc_to_messages(doc: dict[str, Any]) -> list[dict[str, Any]]:
 
 def doc_to_target(doc: dict[str, Any]) -> str:
     """The reference answer."""
-    return RUNS[doc["crystal_task"]].items[doc["crystal_index"]].answer
+    return LOADED[doc["crystal_task"]].items[doc["crystal_index"]].answer
 
 
 @stop_the_run
 def process_results(doc: dict[str, Any], results: Sequence[str]) -> dict[str, Any]:
     """The metrics of a document as floats, and its record under ``crystal``."""
-    return RUNS[doc["crystal_task"]].record(doc["crystal_index"], results[0])
+    return LOADED[doc["crystal_task"]].record(doc["crystal_index"], results[0])

@@ -1,15 +1,14 @@
 """One question of the benchmark, as every other part of the package sees it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..metrics.options import option_letter, question_with_options
+from ..metrics.options import question_with_options, unlabelled
 
 #: The five sources of the benchmark; each has metrics of its own.
 SOURCES = ("mathvision", "scienceqa", "realworldqa", "mmvp", "plotqa")
-_LETTERED = re.compile(r"\s*\(?([A-Z])[).:]\s+(?=\S)")
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Item:
             question=_text(row.get("question")),
             answer=_text(row.get("answer")),
             reference_steps=tuple(_text(step) for step in row.get("reference_steps") or ()),
-            options=_unlettered([_text(option) for option in row.get("choices") or row.get("options") or ()]),
+            options=unlabelled(_listed(row.get("choices")) or _listed(row.get("options"))),
             source=normalise_source(_text(row.get("source"))),
         )
 
@@ -47,6 +46,12 @@ class Item:
     def full_question(self) -> str:
         """The question with its options as ``A) ...`` lines."""
         return question_with_options(self.question, self.options)
+
+
+def _listed(values: Any) -> list[str]:
+    """The texts of a list; nothing where all are blank, as some copies fill unused columns."""
+    texts = [_text(value) for value in values or ()]
+    return texts if any(text.strip() for text in texts) else []
 
 
 def normalise_source(name: str) -> str:
@@ -61,11 +66,3 @@ def normalise_source(name: str) -> str:
 
 def _text(value: object) -> str:
     return "" if value is None else str(value)
-
-
-def _unlettered(options: Sequence[str]) -> tuple[str, ...]:
-    """Options without letters of their own, which would be shown twice: ``A) (A) red``."""
-    found = [_LETTERED.match(option) for option in options[:26]]
-    if len(options) <= 26 and all(match and match[1] == option_letter(index) for index, match in enumerate(found)):
-        return tuple(option[match.end() :] for option, match in zip(options, found, strict=True) if match)
-    return tuple(options)

@@ -1,11 +1,13 @@
 """JSON in text: finds it between prose and fences, reads it where it is sound and mends it where it is not."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import json_repair
 
+from .cleaning import INVISIBLE
 from .latex import protect_latex
 from .scanner import Sketch, scan
 from .shapes import Members, decoder
@@ -17,12 +19,12 @@ _MAX_MENDED = 32
 # How many broken objects inside broken objects are read once more on their own; each costs a pass over the text.
 _MAX_RESTARTS = 4
 
-_SPACE = r"[\s\ufeff\u200b-\u200d\u2060]*"
+_SPACE = rf"[\s{INVISIBLE}]*"
 _QUOTE = r"\\?[\"'“”‘’]"
 # A bracket in prose that is no JSON has no quoted key or element behind it, mostly; \Z: the text may break off there.
 _START = re.compile(
-    rf"\{{(?={_SPACE}(?:{_QUOTE}[^\"'“”\n]{{0,80}}(?:{_QUOTE}{_SPACE}(?:[:\[{{\"]|\Z)|\Z)|[A-Za-z_]\w{{0,40}}\s*:|//|/\*|\Z))"
-    rf"|\[(?={_SPACE}(?:[\"'“”‘{{]|\Z))"
+    rf"\{{(?={_SPACE}(?:{_QUOTE}[^\"'“”\n]{{0,80}}(?:{_QUOTE}{_SPACE}(?:[:\[{{\"]|\Z)|\Z)|[A-Za-z_]\w{{0,40}}\s*:|//|/\*|#|\Z))"
+    rf"|\[(?={_SPACE}(?:[\"'“”‘{{]|//|/\*|#\s|\Z))"
 )
 _ESCAPED_START = re.compile(rf"\{{{_SPACE}\\\"")
 _RESTART = re.compile(r"\{\s*[\"'“”](?:reasoning[_ -]?)?steps[\"'“”]\s*:", re.IGNORECASE)
@@ -34,63 +36,99 @@ _DECODER = decoder(strict=False)
 
 
 @dataclass(frozen=True)
-class Found:
-    """A JSON value found in text: where it begins, what it is, and whether the text breaks off inside it."""
+class Span:
+    """JSON in text, from ``start`` to ``end``: its value where it is sound, else a sketch of what there is of it."""
 
     start: int
+    end: int
+    value: Any
+    sketch: Sketch | None = None
+
+    @property
+    def broken_off(self) -> bool:
+        """Whether the text breaks off inside it."""
+        return self.sketch is not None and self.sketch.broken_off
+
+
+@dataclass(frozen=True)
+class Found:
+    """A JSON value found in text: where it stands, what it is, and whether the text breaks off inside it."""
+
+    start: int
+    end: int
     value: Any
     broken_off: bool
+
+
+def json_spans(text: str, position: int = 0) -> Iterator[Span]:
+    """Where JSON stands at the top level of ``text`` from ``position`` on: objects, lists of strings or objects.
+
+    >>> [(span.start, span.end, span.broken_off) for span in json_spans('Draft: {"answer": "A"}. Final: {"answer": "')]
+    [(7, 22, False), (31, 43, True)]
+    """
+    while (start := _START.search(text, position)) is not None:
+        begin = start.start()
+        try:
+            value, position = _DECODER.raw_decode(text, begin)
+            yield Span(begin, position, value)
+        except (ValueError, RecursionError):
+            sketch = scan(text, begin)
+            position = max(sketch.end, begin + 1)
+            yield Span(begin, position, None, sketch)
 
 
 def find_json(text: str) -> list[Found]:
     """All JSON objects, and lists of strings or objects, at the top level of ``text``, in their order.
 
-    ``text`` must have been through ``protect_latex``. Of a value that the text breaks off, what is complete comes back.
+    Of a value that the text breaks off, what is complete comes back.
 
     >>> [found.value for found in find_json('Draft: {"answer": "A"}. Final: {"answer": "B"')]
     [[('answer', 'A')], [('answer', 'B')]]
     """
     found: list[Found] = []
-    sketches: list[tuple[int, Sketch]] = []
-    position = 0
-    while (start := _START.search(text, position)) is not None:
-        begin = start.start()
-        if _ESCAPED_START.match(text, begin):
-            unescaped = _unescaped(text[begin:])
-            found += (Found(begin + each.start, each.value, each.broken_off) for each in find_json(unescaped))
+    broken: list[Span] = []
+    for span in json_spans(text):
+        if span.sketch is None:
+            found.append(Found(span.start, span.end, _with_latex(text, span), broken_off=False))
+        elif _ESCAPED_START.match(text, span.start):
+            unescaped = find_json(_unescaped(text[span.start :]))
+            found += (Found(span.start + each.start, len(text), each.value, each.broken_off) for each in unescaped)
             break
-        try:
-            value, position = _DECODER.raw_decode(text, begin)
-            found.append(Found(begin, value, broken_off=False))
-        except (ValueError, RecursionError):
-            sketch = scan(text, begin)
-            position = max(sketch.end, begin + 1)
-            sketches.append((begin, sketch))
-    sketches += _restarted(text, sketches)
-    found += (Found(begin, mend(sketch), sketch.broken_off) for begin, sketch in sketches[-_MAX_MENDED:])
+        else:
+            broken.append(span)
+    broken += _restarted(text, broken)
+    found += (Found(span.start, span.end, _mended(text, span), span.broken_off) for span in broken[-_MAX_MENDED:])
     return sorted(found, key=lambda each: each.start)
 
 
-def text_before_json(text: str) -> str:
-    """``text`` up to what looks like JSON, whole if nothing does.
+def _with_latex(text: str, span: Span) -> Any:
+    """The value of sound JSON, read once more if an escape in it is LaTeX."""
+    written = text[span.start : span.end]
+    protected = protect_latex(written)
+    return span.value if protected == written else _DECODER.decode(protected)
 
-    >>> text_before_json('Step 1: look. {"answer')
-    'Step 1: look. '
-    """
-    start = _START.search(text)
-    return text[: start.start()] if start else text
+
+def _mended(text: str, span: Span) -> Any:
+    assert span.sketch is not None
+    written = text[span.start : span.end]
+    if "\\" in written:
+        try:  # often LaTeX is all that is wrong with it
+            return _DECODER.decode(protect_latex(written))
+        except (ValueError, RecursionError):
+            pass
+    return mend(span.sketch)
 
 
 def _unescaped(text: str) -> str:
     """A response that was escaped once too often, one level of escapes taken off; all that follows it likewise."""
-    once = _ESCAPED.sub(lambda match: "\n" if match[1] == "n" else match[1], text)
-    return protect_latex(once)
+    return _ESCAPED.sub(lambda match: "\n" if match[1] == "n" else match[1], text)
 
 
-def _restarted(text: str, sketches: list[tuple[int, Sketch]]) -> list[tuple[int, Sketch]]:
+def _restarted(text: str, broken: list[Span]) -> list[Span]:
     """Responses that begin inside broken ones: a model that starts over without closing its draft."""
-    starts = [match.start() for begin, sketch in sketches for match in _RESTART.finditer(text, begin + 1, sketch.end)]
-    return [(start, scan(text, start)) for start in starts[-_MAX_RESTARTS:]]
+    starts = [match.start() for span in broken for match in _RESTART.finditer(text, span.start + 1, span.end)]
+    sketches = [(start, scan(text, start)) for start in starts[-_MAX_RESTARTS:]]
+    return [Span(start, sketch.end, None, sketch) for start, sketch in sketches]
 
 
 def mend(sketch: Sketch) -> Any:

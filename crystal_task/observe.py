@@ -7,14 +7,22 @@ called. The wrapper changes nothing that the harness does; it notes the argument
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from loguru import logger
 
 from ..metrics.signature import GenerationSignature, short_hash
+
+T = TypeVar("T")
+#: Arguments that name a model, the most telling first.
+NAME_ARGUMENTS = ("model_name", "pretrained", "model_version", "model", "model_id")
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,8 @@ class Model:
     pixels: str = "unknown"
     system: str = "none"
     scripted: bool = False
+    #: For predictions that were made elsewhere: how, as far as their files say. None for a model that generates.
+    replayed: str | None = None
 
 
 @dataclass(frozen=True)
@@ -56,14 +66,12 @@ class Run:
     limit: float | None
     offset: int
 
-    def items_of(self, count: int) -> int:
-        """How many of ``count`` items the run covers, over all ranks."""
-        left = max(0, count - self.offset)
-        if self.limit is None or self.limit == -1:
-            return left
-        # As the harness does it: a limit below 1 is a share of the whole, rounded up.
-        wanted = -int(-count * self.limit // 1) if 0 < self.limit < 1 else int(self.limit)
-        return min(left, wanted)
+    def covered(self, items: Sequence[T]) -> Sequence[T]:
+        """Those of a task's items that the run covers, over all ranks."""
+        limit = len(items) if self.limit is None or self.limit == -1 else self.limit
+        if 0 < limit < 1:  # a share of the whole, rounded up, as the harness does it
+            limit = math.ceil(len(items) * limit)
+        return items[self.offset : self.offset + int(limit)]
 
     def shard_of(self, responses: Sequence[list[str]]) -> Shard | None:
         """What lies behind a filter's responses, which are the very lists that the harness's requests hold."""
@@ -98,7 +106,16 @@ def _generation_kwargs(instance: Any) -> dict[str, Any]:
     return next((argument for argument in instance.arguments if isinstance(argument, dict)), {})
 
 
+#: What a run is made inside: gets the harness's model, the run, and the arguments of the command line or None.
+Surrounding = Callable[[Any, "Run", Any], contextlib.AbstractContextManager[None]]
+_surroundings: list[Surrounding] = []
 _current: Run | None = None
+
+
+def surround(surrounding: Surrounding) -> None:
+    """Has every run from now on made inside a context, which can lend the model other methods while it lasts."""
+    if surrounding not in _surroundings:
+        _surroundings.append(surrounding)
 
 
 def current_run() -> Run | None:
@@ -106,8 +123,10 @@ def current_run() -> Run | None:
     return _current
 
 
-def watch(evaluator: Any, finish: Callable[[Run, dict[str, Any]], None]) -> None:
-    """Wraps ``evaluator.evaluate`` once; ``finish`` gets the run and the results of the main process."""
+def watch(finish: Callable[[Run, dict[str, Any]], None]) -> None:
+    """Wraps ``evaluate`` of the harness once; ``finish`` gets the run and the results of the main process."""
+    from lmms_eval import evaluator
+
     evaluate = evaluator.evaluate
     if hasattr(evaluate, "__wrapped_by_crystal__"):
         return
@@ -125,20 +144,29 @@ def watch(evaluator: Any, finish: Callable[[Run, dict[str, Any]], None]) -> None
             limit=known.get("limit"),
             offset=known.get("offset") or 0,
         )
-        # Late, since the journal asks the tasks what they are, and they know this module.
-        from ..model_adapters.resume import journaled
-
         try:
-            with journaled(known["lm"], run, known.get("cli_args")):
+            with contextlib.ExitStack() as around:
+                for surrounding in _surroundings:
+                    around.enter_context(surrounding(known["lm"], run, known.get("cli_args")))
                 results = evaluate(*args, **kwargs)
                 if results is not None:
-                    finish(run, results)
+                    _finish_safely(finish, run, results)
                 return results
         finally:
             _current = None
 
     watched.__wrapped_by_crystal__ = True  # type: ignore[attr-defined]
     evaluator.evaluate = watched
+
+
+def _finish_safely(finish: Callable[[Run, dict[str, Any]], None], run: Run, results: dict[str, Any]) -> None:
+    """A summary that fails must not take the results with it."""
+    try:
+        finish(run, results)
+    except Exception as error:
+        logger.opt(exception=error).warning(
+            "The summary of CRYSTAL could not be made; the harness's results are whole."
+        )
 
 
 def describe_model(model: Any, cli_args: Any = None, system_instruction: str | None = None) -> Model:
@@ -159,14 +187,16 @@ def describe_model(model: Any, cli_args: Any = None, system_instruction: str | N
         pixels="-".join(pixels) or "unknown",
         system=short_hash(system) if isinstance(system, str) and system else "none",
         scripted=scripted,
+        replayed=getattr(model, "replayed_generation", None),
     )
 
 
 def _model_id(model: Any, cli_args: Any, config: Any) -> str:
     """The name that a user knows the model by: the first that is stated, as the harness names folders."""
     given = _model_args(cli_args)
-    for name in ("model_name", "pretrained", "model_version", "model", "model_id"):
-        value = given.get(name) or getattr(model, name, None)
+    # What the user says comes before what the model says of itself: some adapters shorten their name.
+    candidates = [given.get(name) for name in NAME_ARGUMENTS] + [getattr(model, name, None) for name in NAME_ARGUMENTS]
+    for value in candidates:
         if isinstance(value, str) and value:
             # Of a local checkpoint its folder's name says more than its path, which differs between machines.
             return Path(value).name if Path(value).is_dir() else value
@@ -181,7 +211,9 @@ def _model_args(cli_args: Any) -> dict[str, str]:
 
 
 def generation_signature(model: Model, prompt: str, generation_kwargs: Mapping[str, Any]) -> GenerationSignature:
-    """The generation signature of a run, as far as its model tells."""
+    """The generation signature of a run, as far as its model tells; of replayed predictions, as their files tell."""
+    if model.replayed is not None:
+        return GenerationSignature.parse(model.replayed, model=f"{model.id}@unknown", adapter=model.adapter)
     return GenerationSignature(
         prompt=prompt,
         system=model.system,

@@ -47,9 +47,9 @@ def load() -> Prompt:
     target = kept_file()
     if not target.is_file():
         raise CrystalError(
-            "crystal_paper asks with the authors' own prompt, which this package does not carry: clone "
-            f"https://github.com/waybarrios/crystal and type `crystal-eval paper-prompt PATH_TO/{SCRIPT}` once "
-            "(or use the task crystal, which has a prompt of its own)."
+            "crystal_paper asks with the authors' own prompt, which this package does not carry. Type once: `git clone "
+            f"https://github.com/waybarrios/crystal authors` and `crystal-eval paper-prompt authors/{SCRIPT}` (or use "
+            "the task crystal, which has a prompt of its own)."
         )
     text = target.read_bytes().decode("utf-8", "replace")
     _check(text, f"The kept prompt {target}")

@@ -1,25 +1,50 @@
-"""Entry point of the harness: our models, and our tasks beside its own.
+"""Our tasks beside the harness's own, and what their YAML files say of themselves.
 
-The harness has an entry-point group for models and none for tasks. It loads the models' entry points
-before it looks for tasks, so this module is there in time to add the package's folder of tasks to
-every index that ``TaskManager`` builds.
+The harness has no entry points for tasks, so the package's folder of tasks is added to every index that
+its ``TaskManager`` builds.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
+import sys
 from pathlib import Path
 from typing import Any
 
+import yaml
+
+from ..errors import CrystalError, stop_the_run
+
 TASKS = Path(__file__).parent / "tasks"
+TASK_NAMES = ("crystal", "crystal_paper", "crystal_mini")
 
 
-def manifests() -> list[Any]:
-    """Our models, as the entry-point group ``lmms_eval.models`` wants them; registers the tasks as well."""
-    from ..model_adapters.manifests import manifests as models
+def task_version(task: str) -> int:
+    """The ``metadata.version`` of a task's YAML, which is the ``v`` of its scorer signature.
 
-    register_tasks()
-    return models()
+    >>> task_version("crystal") >= 1
+    True
+    """
+    return int(yaml.load((TASKS / f"{task}.yaml").read_text("utf-8"), _PlainLoader)["metadata"]["version"])
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """Reads the YAML of a task without importing the functions that it names."""
+
+
+_PlainLoader.add_constructor("!function", lambda loader, node: node.value)
+
+
+@stop_the_run
+def _refuse_hidden_task(arguments: list[str]) -> None:
+    """The harness takes ``--tasks crystal`` for a folder of tasks where there is a folder of that name."""
+    for option, value in itertools.pairwise(arguments):
+        if option == "--tasks" and value in TASK_NAMES and Path(value).is_dir():
+            raise CrystalError(
+                f"The harness reads --tasks {value} as the folder {Path(value).resolve()} instead of the task; run the "
+                "command from another folder, or rename that one."
+            )
 
 
 def register_tasks() -> None:
@@ -32,6 +57,7 @@ def register_tasks() -> None:
 
     @functools.wraps(initialise)
     def with_crystal(self: Any, include_path: Any = None, include_defaults: bool = True) -> Any:
+        _refuse_hidden_task(sys.argv)
         index = initialise(self, include_path=include_path, include_defaults=include_defaults)
         if not include_defaults:
             return index

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image, ImageOps
 
 from ..errors import CrystalError
@@ -14,6 +15,7 @@ from .item import Item
 PROMPT_FILE = Path(__file__).parent / "prompts" / "crystal.txt"
 #: Where the question goes: our name of the place, and the one in the authors' prompt.
 PLACES = ("{question}", "{USER_INSTRUCTION}")
+EIGHT_BITS = 255
 _PLACE = re.compile("|".join(map(re.escape, PLACES)))
 
 
@@ -27,7 +29,7 @@ class Prompt:
     def from_file(cls, path: str | Path) -> "Prompt":
         """Raises ``CrystalError`` where the file cannot be read or has no place for the question."""
         try:
-            text = Path(path).expanduser().read_text("utf-8")
+            text = Path(path).expanduser().read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise CrystalError(
                 f"The prompt file {path} cannot be read ({error}); set CRYSTAL_PROMPT_FILE to a UTF-8 text file."
@@ -61,6 +63,9 @@ def as_rgb(image: Image.Image) -> Image.Image:
     if upright.mode in ("RGBA", "LA", "PA") or "transparency" in upright.info:
         layers = upright.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", layers.size, "white"), layers).convert("RGB")
+    if upright.mode.startswith("I") and (grey := np.asarray(upright.convert("I"))).max() > EIGHT_BITS:
+        # Pillow would cut 16 bits of grey off instead of scaling them.
+        return Image.fromarray((grey // (EIGHT_BITS + 2)).clip(0, EIGHT_BITS).astype(np.uint8)).convert("RGB")
     return upright.convert("RGB")
 
 

@@ -3,9 +3,14 @@
 import re
 from dataclasses import dataclass
 
-_NUMBER_WORD = r"one|two|three|four|five|six|seven|eight|nine|ten"
-_STEP_LABEL = rf"step\s*[#_]?(?:\d{{1,3}}|{_NUMBER_WORD})(?![.\d]\d)\s*(?:\([^)\n]{{0,60}}\)\s*)?"
-_STEP = re.compile(rf"\s*(?:[-•*–]\s+)?{_STEP_LABEL}(?:[:：.)]|\s[-–—]+(?=\s)|[–—]|(?=\s*$))\s*(.*)", re.IGNORECASE)
+from .keys import ANSWER_WORDS, STEP_WORDS, is_steps_key, plain_key
+
+_NUMBER_WORD = r"one|two|three|four|five|six|seven|eight|nine|ten|[一二三四五六七八九十]{1,3}"
+_STEP_LABEL = (
+    rf"(?:(?:{'|'.join(STEP_WORDS)})\s*[#_]?(?:\d{{1,3}}|{_NUMBER_WORD})|第(?:\d{{1,3}}|[一二三四五六七八九十]{{1,3}})步|\d{{1,3}}단계)"
+    r"(?![.\d]\d)\s*(?:\([^)\n]{0,60}\)\s*)?"
+)
+_STEP = re.compile(rf"\s*(?:[-•*–]\s+)?{_STEP_LABEL}(?:[:：.)，、]|\s[-–—]+(?=\s)|[–—]|(?=\s*$))\s*(.*)", re.IGNORECASE)
 _NUMBERED = re.compile(r"\s*(?:[-•*–]\s+)?(?:\((\d{1,3})\)|(\d{1,3})[.):])\s+(\S.*)")
 _BULLET = re.compile(r"\s*[-•*–]\s+(\S.*)")
 _HEADING = re.compile(
@@ -13,27 +18,76 @@ _HEADING = re.compile(
     r"|step[ -]by[ -]step(?:\s(?:reasoning|solution|explanation))?)\s*[:：]?\s*",
     re.IGNORECASE,
 )
-_LEAD_IN = r"\s*(?:[-•*–]\s+)?(?:(?:so|thus|therefore|hence|in conclusion)\s*,?\s+)?"
-_THE = r"(?:(?:the|my|final|correct|best)[ _]+){0,3}"
-_ANSWER = re.compile(rf"{_LEAD_IN}{_THE}answer(?:\s+is)?\s*(?:[:：=]+|\s[-–—](?=\s)|(?=\s*$))\s*(.*)", re.IGNORECASE)
+_LEAD_IN = r"\s*(?:[-•*–]\s+)?(?:(?:so|thus|therefore|hence|in conclusion)\s*,?\s+|(?:所以|因此)[,，]?\s?)?"
+_BEST = (
+    r"(?:(?:final|correct|best|endgültige|richtige|finale|correcta|correcte|corretta|окончательный|итоговый"
+    r"|правильный)[ _]+|(?:最终|最終|最終的な|正确|최종)\s?)"
+)
+_THE = rf"(?:(?:the|my|die|la|a|o)[ _]+)?{_BEST}{{0,2}}"
+_SAYS = rf"(?:{'|'.join(ANSWER_WORDS)})(?:[ _](?:final|finale|correcta|correcte|correta|corretta))?"
+_ANSWER = re.compile(rf"{_LEAD_IN}{_THE}{_SAYS}(?:\s+is)?\s*(?:[:：=]+|\s[-–—](?=\s)|(?=\s*$))\s*(.*)", re.IGNORECASE)
+# "The answer is given below" gives none.
+_ELSEWHERE = r"(?!(?:as follows|given|shown|provided|presented|written|below|above|in (?:the|this) (?:json|form))\b)"
 _ANSWER_SENTENCE = re.compile(
-    r"\b(?:the|my)\s+(?:(?:final|correct|best)\s+){0,2}(?:answer|option|choice)\s+is\s*:?\s*(\S.*)", re.IGNORECASE
+    rf"(?:\b(?:the|my|die|la|a)\s+{_BEST}{{0,2}}(?:{_SAYS}|option|choice)\s+(?:is|ist|es|est|é|è)(?!\w)\s*[:：]?\s*{_ELSEWHERE}"
+    r"|(?:答案|答え|正解)(?:是|为|為|は)\s*[:：]?\s*)(\S.*)",
+    re.IGNORECASE,
 )
 _SENTENCE_LINE = re.compile(rf"{_LEAD_IN}{_ANSWER_SENTENCE.pattern}", re.IGNORECASE)
-_SENTENCE_END = re.compile(r"[.!](?=\s|$)")
+# The word before a full stop, where a sentence may begin behind it.
+_SENTENCE_END = re.compile(r"(?<!\S)(\S{0,80}?)(?:[.!?]+(?=\s+[\"“'‘(*$]?[^\W\d_a-zà-öø-ÿа-яё]|\s*\Z)|[。！？])")
+_ABBREVIATIONS = frozenset(
+    "dr mr mrs ms prof st mt ft sgt gen lt col capt rev hon gov sen rep pres jr sr inc ltd co corp vs no fig eq "
+    "approx etc ca".split()
+)
+_DOTTED = re.compile(r"\(?[A-Za-z](?:\.[A-Za-z])+")
+_INITIAL_AHEAD = re.compile(r"\s+[A-Z]\.")
+_OPTION_LETTERS = frozenset("ABCDEFGH")
+
+# A refusal is an opening that is sorry and unable, or says at once that it cannot.
+_UNABLE = (
+    r"(?:can(?:no|['’])t\b|can not\b|unable\b|not able\b|won['’]t\b|will not\b"
+    r"|could(?:n['’]t| not)\b|do(?:n['’]t| not) have\b"
+    r"|kann\b.{0,40}\bnicht\b|no puedo|ne peux|não posso|non posso|не могу|无法|無法|不能|できません|할 수 없)"
+)
+_SORRY = (
+    r"(?:i\s?(?:['’]m|am)\s(?:\w+\s)?(?:sorry|afraid)|sorry|(?:i\s)?apologi[sz]e|my apologies|apologies|unfortunately"
+    r"|leider|es tut mir leid|lo siento|désolée?|je suis désolée?|desculpe|infelizmente|mi dispiace|purtroppo"
+    r"|извините|простите|к сожалению|很?抱歉|对不起|對不起|申し訳|죄송)"
+)
+_REFUSAL = re.compile(
+    rf"\W*(?:{_SORRY}.{{0,150}}?{_UNABLE}|(?:as an? [^,\n]{{2,60}}, )?i\s(?:am\s)?{_UNABLE})", re.IGNORECASE | re.DOTALL
+)
 
 _BOLD = re.compile(r"(?<!\w)(\*\*|__)(?=[^\s*_])([^*_\n]{0,300}?[^\s*_])\1")
 _LINE_MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?)+", re.MULTILINE)
+# Beside other scripts than ours a space is enough, and behind their full stops nothing is needed.
 _INLINE_LABEL = re.compile(
-    rf"(?<=[.!?;])(?<!\n\d\.)(?<!\n\d\d\.)[ \t]+(?=(?:{_STEP_LABEL}[:：–—-]|(?:final\s)?answer\s*[:：]))", re.IGNORECASE
-)
-_ANSWER_TAG = re.compile(r"<answer>|<\|begin_of_box\|>", re.IGNORECASE)
-_OTHER_TAG = re.compile(
-    r"</answer>|<\|end_of_box\|>|</?(?:reasoning|steps?|solution|explanation|analysis|summary|caption|conclusion)>",
+    rf"(?:(?<=[.!?;])(?<!\n\d\.)(?<!\n\d\d\.)[ \t]+|(?<=[。！？；])[ \t]*|(?<=[^\x00-\x7f])[ \t]+"
+    r"|[ \t]+(?=[^\x00-\x7f]))"
+    rf"(?=(?:{_STEP_LABEL}[:：–—-]|{_BEST}?{_SAYS}\s*[:：]))",
     re.IGNORECASE,
 )
+_ANSWER_TAG = re.compile(r"<(?:final[ _-]?)?answer>|<\|begin_of_box\|>", re.IGNORECASE)
+_STEPS_TAG = r"(?:reasoning(?:[ _-]?(?:steps|process))?|steps|solution|explanation|analysis|thoughts?|rationale)"
+_OTHER_TAG = re.compile(
+    rf"</(?:answer|final[ _-]?answer)>|<\|end_of_box\|>|</?(?:{_STEPS_TAG}|summary|caption|conclusion|response|output)>"
+    r"|</(?:reasoning[ _-]?)?step(?:[ _-]?\d{1,3})?>",
+    re.IGNORECASE,
+)
+_STEP_TAG = re.compile(
+    rf"<(?:reasoning[ _-]?)?step(?:[ _-]?\d{{1,3}})?(?:\s[^<>\n]{{0,80}})?>\s{{0,3}}"
+    rf"(?:{_STEP_LABEL}[:：.)]|\d{{1,3}}[.)](?=\s))?",
+    re.IGNORECASE,
+)
+_STEP_TAG_CLOSES = re.compile(r"</(?:reasoning[ _-]?)?step(?:[ _-]?\d{1,3})?>", re.IGNORECASE)
+_SECTION = re.compile(rf"<({_STEPS_TAG})>", re.IGNORECASE)
+_TABLE_RULE = re.compile(r"\|[\s:|-]*-[\s:|-]*")
+_QUOTED = re.compile(r"""\s*(["'])((?:(?!\1)[^\\]|\\.)+)\1,?\s*""", re.DOTALL)
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s?\{")
 _BOXED_LENGTH = 300
+# How far back the name before an initial is looked for.
+_NAME_WINDOW = 40
 
 
 @dataclass(frozen=True)
@@ -52,26 +106,39 @@ class _Line:
     text: str
 
 
-def read_prose(text: str) -> Prose | None:
+def read_prose(text: str, has_steps: bool = False) -> Prose | None:
     r"""The labelled steps and answer of ``text``; None where it has neither numbered steps nor a marked answer.
 
     Bullets count as steps only in a text that marks its reasoning or its answer, and "the answer is B" inside a
-    sentence only in a text that has steps: refusals and small talk have bullets and answers of their own.
+    sentence only in a text that has steps (``has_steps``: they stand elsewhere): refusals and small talk have bullets
+    and answers of their own. A refusal has no steps, whatever it lists, unless it goes on to a marked answer.
 
     >>> read_prose("Step 1: Look at the axis.\n**Answer:** B")
     Prose(steps=['Look at the axis.'], answer='B')
-    >>> read_prose("I cannot help with that.") is None
+    >>> read_prose("I cannot help with that. You could 1. ask again") is None
     True
     """
     plain = _plain(text)
     lines = _labelled(plain)
-    steps = _collect(lines)
+    steps = _collect(lines) or _section(text)
     answer = _marked_answer(lines, text)
-    if answer is None and steps:
-        answer = next((said for line in reversed(lines) if (said := _sentence_answer(line.text))), None)
+    if answer is None:
+        if _REFUSAL.match(plain):
+            return None
+        if steps or has_steps:
+            answer = next((said for line in reversed(lines) if (said := _sentence_answer(line.text))), None)
     if not steps and answer is None:
         return None
     return Prose(steps, answer)
+
+
+def _section(text: str) -> list[str]:
+    """The lines between a pair of tags that names the steps."""
+    opening = _SECTION.search(text)
+    if opening is None:
+        return []
+    end = text.find(f"</{opening[1]}>", opening.end())
+    return split_steps(text[opening.end() : end]) if end >= 0 else []
 
 
 def split_steps(text: str) -> list[str]:
@@ -95,9 +162,36 @@ def _plain(text: str) -> str:
     """
     plain = "\n".join(" ".join(line.split()) for line in ("", *text.split("\n")))
     plain = _BOLD.sub(lambda match: match[2], plain)
-    plain = _LINE_MARKS.sub("", plain)
+    plain = _steps_of_tables(_LINE_MARKS.sub("", plain))
+    if _STEP_TAG_CLOSES.search(plain):
+        plain = _STEP_TAG.sub("\nStep 1: ", plain)
     plain = _OTHER_TAG.sub("\n\n", _ANSWER_TAG.sub("\nAnswer: ", plain))
     return _INLINE_LABEL.sub("\n", plain)
+
+
+def _steps_of_tables(plain: str) -> str:
+    """``plain`` with the rows of tables of steps as labelled lines; a table of anything else stays as it is."""
+    lines: list[str] = []
+    in_steps = False
+    for line in plain.split("\n"):
+        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+        if cells and lines and _TABLE_RULE.fullmatch(line):
+            in_steps = any(is_steps_key(cell) or plain_key(cell) in STEP_WORDS for cell in lines[-1].split("|"))
+            if in_steps:
+                lines.pop()
+            continue
+        in_steps = in_steps and bool(cells)
+        if in_steps:
+            label, *rest = cells
+            said = ": ".join(cell for cell in rest if cell)
+            if _ANSWER.fullmatch(label):
+                line = f"Answer: {said}"
+            elif label.isdecimal() or not label or _STEP.fullmatch(label):
+                line = f"Step 1: {said}"
+            else:
+                line = f"Step 1: {label}: {said}" if said else f"Step 1: {label}"
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def _on_lines(text: str) -> str:
@@ -133,7 +227,7 @@ def _labelled(plain: str, bullets: bool = False) -> list[_Line]:
             lines.append(_Line("step", content))
         elif _SENTENCE_LINE.match(line) or _BOXED.search(line):
             lines.append(_Line("sentence", line))
-        elif not _HEADING.fullmatch(line):
+        elif not _is_heading(line):
             lines.append(_Line("text", line))
     return lines
 
@@ -144,9 +238,13 @@ def _label_of_steps(lines: list[str], bullets: bool) -> re.Pattern[str] | None:
         return _STEP
     if any(_number(line) in (0, 1) for line in lines):
         return _NUMBERED
-    if bullets or any(_ANSWER.fullmatch(line) or _HEADING.fullmatch(line) for line in lines):
+    if bullets or any(_ANSWER.fullmatch(line) or _is_heading(line) for line in lines):
         return _BULLET
     return None
+
+
+def _is_heading(line: str) -> bool:
+    return _HEADING.fullmatch(line) is not None or is_steps_key(line)
 
 
 def _number(line: str) -> int | None:
@@ -178,7 +276,13 @@ def _collect(lines: list[_Line]) -> list[str]:
             bullet = _BULLET.fullmatch(line.text)
             steps[-1].append(bullet[1] if bullet else line.text)
     joined = [" ".join(part.strip() for part in parts if part.strip()) for parts in steps]
-    return [step for step in joined if step]
+    return [_unquoted(step) for step in joined if step]
+
+
+def _unquoted(step: str) -> str:
+    """A step without the quotes around it, which YAML and lists put there."""
+    quoted = _QUOTED.fullmatch(step)
+    return step if quoted is None else quoted[2].replace('\\"', '"')
 
 
 def _marked_answer(lines: list[_Line], text: str) -> str | None:
@@ -188,17 +292,31 @@ def _marked_answer(lines: list[_Line], text: str) -> str | None:
         if line.kind == "answer" and (answer := _sentence_answer(line.text) or _tidy(line.text or following)):
             return answer
         following = line.text or following
-    boxes = list(_BOXED.finditer(text))
-    return _tidy(_inside_box(text, boxes[-1].end()) or "") if boxes else None
+    return _tidy(_last_box(text) or "")
 
 
 def _sentence_answer(text: str) -> str | None:
     """The answer in a sentence such as "the answer is B.", up to where the sentence ends."""
     match = _ANSWER_SENTENCE.search(text)
-    if match is None:
+    if match is None or match[1].endswith((":", "：")):
         return None
-    end = _SENTENCE_END.search(match[1])
-    return _tidy(match[1][: end.start()] if end else match[1])
+    return _tidy(_first_sentence(match[1]))
+
+
+def _first_sentence(text: str) -> str:
+    """``text`` up to the full stop of its first sentence, whole where no stop is sure to be one."""
+    for end in _SENTENCE_END.finditer(text):
+        word = end[1]
+        if word.lstrip("(").lower() in _ABBREVIATIONS or _DOTTED.fullmatch(word):
+            continue
+        if len(word) == 1 and word.isupper() and _INITIAL_AHEAD.match(text, end.end()):
+            continue  # the first of two initials
+        if len(word) == 1 and word.isupper() and not (end.start() == 0 and word in _OPTION_LETTERS):
+            before = text[max(0, end.start() - _NAME_WINDOW) : end.start()].split()
+            if not before or before[-1][0].isupper():
+                continue  # an initial inside a name
+        return text[: end.end(1)]
+    return text
 
 
 def _tidy(answer: str) -> str | None:
@@ -211,9 +329,14 @@ def _tidy(answer: str) -> str | None:
         answer = inside.strip()
     if len(answer) > 2 and answer[0] == answer[-1] and answer[0] in "\"'`*":
         answer = answer[1:-1].strip()
-    if " " not in answer and len(answer) > 1:
-        answer = answer.removesuffix(".")
+    if " " not in answer and len(answer) > 1 and not _DOTTED.fullmatch(answer.removesuffix(".")):
+        answer = answer.rstrip("。").removesuffix(".")
     return answer or None
+
+
+def _last_box(text: str) -> str | None:
+    boxes = list(_BOXED.finditer(text))
+    return _inside_box(text, boxes[-1].end()) if boxes else None
 
 
 def _inside_box(text: str, start: int) -> str | None:

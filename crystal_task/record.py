@@ -10,7 +10,7 @@ from typing import Any
 from ..metrics import AnswerVerdict, StepScores
 from .fields import unpack_fields
 from .item import SOURCES, Item
-from .observe import Request, current_run
+from .observe import Request
 from .response import Response
 
 #: Digits of a similarity in a record; what lies below is rounding of the encoder's device.
@@ -18,7 +18,7 @@ SIMILARITY_DIGITS = 4
 
 
 @dataclass(frozen=True)
-class Prediction:
+class Reading:
     """A response as it is scored: its text, what was read from it, and the request behind it where known."""
 
     text: str
@@ -26,12 +26,8 @@ class Prediction:
     request: Request | None = None
 
     @property
-    def is_placeholder(self) -> bool:
-        """Whether nothing could be read: one step that counts, and is never encoded nor matched."""
-        return self.response.is_placeholder
-
-    @property
     def output_tokens(self) -> int | None:
+        """Number of tokens that the model wrote, where it is known."""
         return self.request.output_tokens if self.request else None
 
     @property
@@ -50,56 +46,78 @@ class Prediction:
         return json.dumps(fields, ensure_ascii=False)
 
 
-def make_record(
-    item: Item, prediction: Prediction, scores: StepScores, verdict: AnswerVerdict, judged: bool | None = None
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Provenance:
+    """What made a record: the model's id, and both signatures."""
+
+    model: str = "unknown"
+    scorer: str = "unknown"
+    generation: str = "unknown"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The scores of one item. ``judged`` is None without a judge."""
+
+    item: Item
+    reading: Reading
+    steps: StepScores
+    verdict: AnswerVerdict
+    judged: bool | None = None
+
+
+def make_record(scored: Scored, image_sha256: str, provenance: Provenance) -> dict[str, Any]:
     """Metrics as plain floats, which the harness averages, and under ``crystal`` what it only writes down.
 
     A metric that an item does not have (``lis_multi`` with fewer than two matches, the metrics of other
     sources, ``accuracy_judged`` without a judge) is absent, not zero.
     """
-    response = prediction.response
+    item, reading, steps, verdict = scored.item, scored.reading, scored.steps, scored.verdict
+    response = reading.response
     metrics = {
         "accuracy": float(verdict.paper),
         "accuracy_strict": float(verdict.strict),
-        "match_f1": scores.match_f1,
-        "precision": scores.precision,
-        "recall": scores.recall,
-        "ordered_f1": scores.ordered_f1,
-        "lis": scores.lis,
-        "kendall_tau": scores.kendall_tau,
-        "steps": float(scores.predicted),
+        "match_f1": steps.match_f1,
+        "precision": steps.precision,
+        "recall": steps.recall,
+        "ordered_f1": steps.ordered_f1,
+        "lis": steps.lis,
+        "kendall_tau": steps.kendall_tau,
+        "steps": float(steps.predicted),
         "format_valid": float(response.status == "valid"),
-        "format_usable": float(response.status in ("valid", "recovered")),
-        "truncated": float(prediction.truncated),
+        "format_usable": float(response.is_usable),
+        "truncated": float(reading.truncated),
     }
-    if judged is not None:
-        metrics["accuracy_judged"] = float(judged)
-    if len(scores.pairs) >= 2:
-        metrics["lis_multi"] = scores.lis
+    if scored.judged is not None:
+        metrics["accuracy_judged"] = float(scored.judged)
+    if len(steps.pairs) >= 2:
+        metrics["lis_multi"] = steps.lis
     if item.source in SOURCES:
-        metrics[f"match_f1_{item.source}"] = scores.match_f1
+        metrics[f"match_f1_{item.source}"] = steps.match_f1
         metrics[f"accuracy_{item.source}"] = float(verdict.paper)
-    run = current_run()
     details = {
-        "model": run.model.id if run else "unknown",
-        "response": prediction.readable,
+        "model": provenance.model,
+        "response": reading.readable,
         "status": response.status,
         "predicted_steps": list(response.steps),
         "reference_steps": list(item.reference_steps),
         # By reference step: the order of nearly equal similarities is rounding.
         "pairs": [
             [predicted, reference, round(similarity, SIMILARITY_DIGITS)]
-            for predicted, reference, similarity in sorted(scores.pairs, key=itemgetter(1))
+            for predicted, reference, similarity in sorted(steps.pairs, key=itemgetter(1))
         ],
         "question": item.question,
         "options": list(item.options),
         "reference_answer": item.answer,
         "answer": response.answer,
         "correct": verdict.paper,
+        "correct_kind": verdict.paper_kind,
         "correct_strict": verdict.strict,
-        "answer_kind": verdict.kind,
+        "correct_strict_kind": verdict.kind,
         "source": item.source,
-        "output_tokens": prediction.output_tokens,
+        "image_sha256": image_sha256,
+        "output_tokens": reading.output_tokens,
+        "scorer": provenance.scorer,
+        "generation": provenance.generation,
     }
     return {**metrics, "crystal": details}

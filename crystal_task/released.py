@@ -22,12 +22,12 @@ _TRAILING_COMMA = re.compile(r",\s*(?=[}\]])")
 def parse_released(text: object) -> Response:
     r"""What the released script makes of a response; never raises, and never gives the placeholder.
 
-    Status ``valid``: the whole text is a JSON object; ``recovered``: the fallback found one; otherwise ``malformed``,
-    ``empty`` or ``failed``, all with no steps and the answer ``NO_ANSWER``. ``truncated`` is the text's, as
-    ``parse_response`` sees it.
+    Status ``valid``: what is valid for ``parse_response`` too; ``recovered``: any other JSON object, or one that the
+    fallback found; otherwise ``malformed``, ``empty`` or ``failed``, all with no steps and the answer ``NO_ANSWER``.
+    ``truncated`` is the text's, as ``parse_response`` sees it.
 
     >>> parse_released('{"reasoning_steps": "Count the dogs", "answer": 3}')
-    Response(steps=['Count the dogs'], answer='3', status='valid', truncated=False)
+    Response(steps=['Count the dogs'], answer='3', status='recovered', truncated=False)
     >>> parse_released("It is B.")
     Response(steps=[], answer='insufficient information', status='malformed', truncated=False)
     """
@@ -42,7 +42,7 @@ def parse_released(text: object) -> Response:
         status = "recovered" if found else "malformed"
     else:
         truncated = False
-        status = "valid"
+        status = "valid" if parse_response(text).status == "valid" else "recovered"
     if not isinstance(value, dict):
         return Response([], NO_ANSWER, "malformed", truncated)
     steps = value.get("reasoning_steps", [])

@@ -1,19 +1,20 @@
 """The response parser: from the text that a model wrote to steps, answer and what state the text was in.
 
-The way through: whole text as JSON, reasoning blocks dropped, JSON found and mended, prose. What LaTeX does to JSON is
-in ``latex.py``, the reading of broken JSON in ``scanner.py`` and ``mending.py``, the shapes of steps and answers in
-``shapes.py``, prose in ``prose.py``.
+The way through: whole text as JSON, reasoning blocks dropped, JSON found and mended, the prose around it. What LaTeX
+does to JSON is in ``latex.py``, the reading of broken JSON in ``scanner.py`` and ``mending.py``, the shapes of steps
+and answers in ``shapes.py``, prose in ``prose.py``.
 """
 
 import re
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from .cleaning import clean, clean_answer, clean_steps
+from .cleaning import INVISIBLE, clean, clean_answer, clean_steps, is_blank
+from .keys import STEPS_KEYS, plain_key
 from .latex import protect_latex
-from .mending import Found, find_json, text_before_json
+from .mending import Found, find_json
 from .prose import read_prose
-from .shapes import Fields, Members, Number, decoder, read_bare_list, read_fields
+from .shapes import Members, decoded, is_string, read_bare_list, read_fields, read_series
 from .thinking import drop_reasoning
 
 Status = Literal["valid", "recovered", "malformed", "empty", "failed"]
@@ -24,13 +25,15 @@ PLACEHOLDER_STEP = "[no usable response]"
 
 _STEPS_KEY, _ANSWER_KEY = "reasoning_steps", "answer"
 _FAILURE = re.compile(r"\s*\[LMMS_EVAL_(?:REQUEST_FAILED|BUDGET_EXCEEDED)\b")
-_BLANKS = "\ufeff\u200b\u200c\u200d\u2060"
 # A chat template may have written the opening brace as part of the prompt.
-_NO_BRACE = re.compile(rf"\s*[\"'“](?:{_STEPS_KEY}|{_ANSWER_KEY})[\"'”]\s*:")
-_FENCE = re.compile(r"\A```\w*|```\Z")
+_NO_BRACE = re.compile(rf"[\s{INVISIBLE}]*[\"'“](?:{_STEPS_KEY}|{_ANSWER_KEY})[\"'”]\s*:")
+# How much of the line before a list of strings is looked at for a label.
+_LABEL_WINDOW = 80
+# Labels of lists that are no steps, on the line before a list.
+_OTHER_LISTS = ("options", "choices", "candidates", "answer", "answers", "sources", "references", "labels", "keywords")
+_FENCE = re.compile(r"```\w*\s*\Z")
 # A response encoded twice is met with; more often than that nothing is gained.
 _MAX_ENCODINGS = 3
-_STRICT = decoder(strict=True)
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def text_status(text: str) -> Literal["empty", "failed"] | None:
     >>> text_status("[LMMS_EVAL_BUDGET_EXCEEDED]"), text_status(" "), text_status("B")
     ('failed', 'empty', None)
     """
-    if not text.strip().strip(_BLANKS).strip():
+    if is_blank(text):
         return "empty"
     return "failed" if _FAILURE.match(text) else None
 
@@ -111,13 +114,13 @@ def _parse(text: str, encodings: int) -> Response:
     stripped = text.strip()
     protected = protect_latex(stripped)
     if stripped[0] in '{["':
-        value = _decoded(protected)
+        value = decoded(protected, strict=True)
         if protected == stripped and _is_exact(value):
             return _exact(value)
-        if isinstance(value, str) and not isinstance(value, Number) and encodings > 1:
+        if is_string(value) and encodings > 1:
             inner = _parse(value, encodings - 1)
             return Response(inner.steps, inner.answer, "recovered", inner.truncated) if inner.is_usable else inner
-        fields = read_fields(value) or read_bare_list(value)
+        fields = read_series([value]) or read_bare_list(value)
         if fields is not None:
             return Response(fields.steps, fields.answer, "recovered")
         if value is not None:
@@ -128,13 +131,6 @@ def _parse(text: str, encodings: int) -> Response:
     return _recover(visible)
 
 
-def _decoded(text: str) -> Any:
-    try:
-        return _STRICT.decode(text)
-    except (ValueError, RecursionError):
-        return None
-
-
 def _is_exact(value: Any) -> bool:
     """Whether the JSON is exactly what was asked for, each key once."""
     if not isinstance(value, Members) or {key for key, _ in value} != {_STEPS_KEY, _ANSWER_KEY} or len(value) != 2:
@@ -143,11 +139,7 @@ def _is_exact(value: Any) -> bool:
     steps, answer = members[_STEPS_KEY], members[_ANSWER_KEY]
     if not isinstance(steps, list) or isinstance(steps, Members):
         return False
-    return all(_is_string(step) and step.strip() for step in steps) and _is_string(answer)
-
-
-def _is_string(value: Any) -> bool:
-    return isinstance(value, str) and not isinstance(value, Number)
+    return all(is_string(step) and step.strip() for step in steps) and is_string(answer)
 
 
 def _exact(value: Members) -> Response:
@@ -160,39 +152,64 @@ def _exact(value: Members) -> Response:
 
 
 def _recover(text: str) -> Response:
-    """The response in text that is not JSON as a whole: the last JSON that holds something, else prose."""
+    """The response in text that is not JSON as a whole: what its JSON says, and the rest from the prose around it."""
     if _NO_BRACE.match(text):
         text = "{" + text
-    found = find_json(protect_latex(text))
+    found = find_json(text)
     truncated = bool(found) and found[-1].broken_off
-    fields = [each for value in found if (each := read_fields(value.value)) is not None]
-    holding = [each for each in fields if each.holds_something]
-    lists = [each for value in found if (each := read_bare_list(value.value)) is not None]
-    if holding:
-        best: Fields | None = holding[-1]
-    elif lists and _is_all(text, found):
-        best = lists[-1]
-    elif (prose := _read_prose(text_before_json(text) if truncated else text)).holds_something:
-        best = prose
-    elif lists:
-        best = lists[-1]
-    else:
-        # An empty response is one, if the model closed it: it says that there is nothing.
-        best = fields[-1] if fields and not truncated else None
-    if best is None:
+    told = read_series([each.value for each in found], broken_off=truncated)
+    steps, answer = ([], None) if told is None else (told.steps, told.answer)
+    counted = [each for each in found if each.broken_off or read_fields(each.value) is not None]
+    if not steps and (listed := _listed_steps(text, found)) is not None:
+        where, steps = listed
+        counted.append(where)
+    if not steps or answer is None:
+        lent_steps, lent_answer = _read_around(text, counted, has_steps=bool(steps))
+        steps = steps or lent_steps
+        answer = lent_answer if answer is None else answer
+    if not steps and answer is None and (told is None or truncated):
         return _unusable("malformed", truncated)
-    return Response(best.steps, best.answer, "recovered", truncated)
+    # An empty response is one, if the model closed it: it says that there is nothing.
+    return Response(steps, answer, "recovered", truncated)
 
 
-def _read_prose(text: str) -> Fields:
-    prose = read_prose(text)
-    return Fields([], None) if prose is None else Fields(clean_steps(prose.steps), clean_answer(prose.answer))
+def _listed_steps(text: str, found: list[Found]) -> tuple[Found, list[str]] | None:
+    """The last bare list of strings that is no part of a sentence, and no list of something else.
+
+    It stands on a line of its own, or behind a label of steps.
+    """
+    for each in reversed(found):
+        fields = read_bare_list(each.value)
+        if fields is None or fields.is_echo:
+            continue
+        before, _, line = text[max(0, each.start - _LABEL_WINDOW) : each.start].rpartition("\n")
+        label = plain_key(line.rpartition(">")[2])
+        above = plain_key(_FENCE.sub("", before).rstrip().rpartition("\n")[2])
+        if label.endswith(tuple(STEPS_KEYS)) or (not label and not above.endswith(_OTHER_LISTS)):
+            return each, fields.steps
+    return None
 
 
-def _is_all(text: str, found: list[Found]) -> bool:
-    """Whether nothing but a fence stands before the JSON."""
-    before = _FENCE.sub("", text.strip().lstrip(_BLANKS)).lstrip()
-    return len(found) == 1 and before.startswith("[")
+def _read_around(text: str, counted: list[Found], has_steps: bool) -> tuple[list[str], str | None]:
+    """The last steps and the last answer that the prose around JSON labels as such."""
+    steps: list[str] = []
+    answer: str | None = None
+    for piece in reversed(_pieces(text, counted)):
+        prose = read_prose(piece, has_steps)
+        if prose is not None:
+            steps = steps or clean_steps(prose.steps)
+            answer = clean_answer(prose.answer) if answer is None else answer
+    return steps, answer
+
+
+def _pieces(text: str, counted: list[Found]) -> list[str]:
+    """``text`` without the JSON that has been read, as the pieces between."""
+    pieces, position = [], 0
+    for each in sorted(counted, key=lambda found: found.start):
+        pieces.append(text[position : max(position, each.start)])
+        position = max(position, each.end)
+    pieces.append(text[position:])
+    return [piece for piece in pieces if not is_blank(piece)]
 
 
 def _unusable(status: Status, truncated: bool = False) -> Response:

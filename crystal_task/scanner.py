@@ -10,7 +10,9 @@ import re
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from .cleaning import INVISIBLE
 from .keys import is_known_key, is_steps_key
+from .latex import protect_latex
 
 # Deeper than any response that means something, and far from the recursion limit of what reads the skeleton.
 MAX_DEPTH = 64
@@ -20,7 +22,15 @@ _KEY_QUOTES = 6
 _KNOWN_KEY_LENGTH = 40
 
 _CLOSERS = {'"': '"', "'": "'", "“": '”“"', "”": '”“"', "‘": "’'", "’": "’'"}
-_SPACE = r"[\s\ufeff\u200b-\u200d\u2060]*"
+# A comment longer than this is not looked through for what stands behind it, which keeps the patterns linear.
+_COMMENT_WINDOW = 200
+# "#" before a number or a colour is none, and a line that ends like a string is one: "the "path" // home",
+_LINE_COMMENT = r"(?://|#(?!\w{0,30}\d))"
+_COMMENT = (
+    rf"(?:{_LINE_COMMENT}[^\n]{{0,{_COMMENT_WINDOW}}}(?<![\"'”])(?<![\"'”][,\]}}])\n"
+    rf"|/\*[^*]{{0,{_COMMENT_WINDOW}}}(?:\*(?!/)[^*]{{0,80}}){{0,8}}\*/)"
+)
+_SPACE = rf"[\s{INVISIBLE}]*(?:{_COMMENT}[\s{INVISIBLE}]*)*"
 _END = r"(?:```|\Z)"
 _QUOTED_KEY = r"[\"'“”‘][^\"'“”\n]{1,60}[\"'“”’]\s*:"
 _KEY = rf"(?:{_QUOTED_KEY}|(?:reasoning|step|final|answer)\w{{0,30}}\s*:)"
@@ -33,8 +43,8 @@ _AFTER_VALUE = (
 )
 _AFTER_ELEMENT = (
     rf"\}}{_SPACE}(?:[}}\]]|,{_SPACE}{_KEY}|{_END})"
-    rf"|,{_SPACE}(?:[\"'“”‘{{\[\]}},]|\.\.\.|…|//|(?:null|None|true|false|True|False)\b|-?\d[\d.]*\s*[,\]]|{_KEY}|{_END})"
-    rf"|{_END})|[^\S\n]*\n{_SPACE}[\"“{{]|{_BLANK_LINE}"
+    rf"|,{_SPACE}(?:[\"'“”‘{{\[\]}},]|\.\.\.|…|(?:null|None|true|false|True|False)\b|-?\d[\d.]*\s*[,\]]|{_KEY}|{_END})"
+    rf"|{_END})|[^\S\n]*(?:\n|{_COMMENT}){_SPACE}[\"“{{]|{_BLANK_LINE}"
 )
 _VALUE_ENDS = re.compile(rf"(?:{_SPACE}(?:\}}{_SPACE}(?:[,\]}}]|{_END})|{_AFTER_VALUE})", re.IGNORECASE)
 _OUTER_VALUE_ENDS = re.compile(rf"(?:{_SPACE}(?:\}}|{_AFTER_VALUE})", re.IGNORECASE)
@@ -51,8 +61,7 @@ _KEY_ENDS = re.compile(rf"{_SPACE}[:\[{{]")
 _AT_END = re.compile(rf"{_SPACE}\Z")
 _COLON = re.compile(rf"{_SPACE}:")
 _NEXT_KEY = re.compile(rf"{_SPACE},?{_SPACE}{_KEY}", re.IGNORECASE)
-_COMMENT = r"//[^\n]*|/\*+[^*]{0,300}\*+/"
-_IGNORED = re.compile(rf"(?:[\s\ufeff\u200b-\u200d\u2060]+|{_COMMENT}|\.\.\.|…)+")
+_IGNORED = re.compile(rf"(?:[\s{INVISIBLE}]+|{_COMMENT}|{_LINE_COMMENT}[^\n]*|\.\.\.|…)+")
 _BARE_VALUE = re.compile(r"(?:[^,{}\[\]\n\"“”]|,(?=\d))+")
 _BARE_WORD = re.compile(r"[^,:{}\[\]\n\"“”]+")
 _QUOTE_ENDS = {opener: re.compile(rf"\\.|[{closers}]", re.DOTALL) for opener, closers in _CLOSERS.items()}
@@ -266,10 +275,10 @@ class _Scan:
 
 
 def _decode(raw: str) -> str:
-    """The text of a string whose inner quotes may stand unescaped; other escapes are JSON's."""
+    """The text of a string whose inner quotes may stand unescaped; escapes are JSON's, but for LaTeX."""
     if "\\" not in raw:
         return raw
-    escaped = _UNESCAPED_QUOTE.sub(lambda match: '\\"' if match[0] == '"' else match[0], raw)
+    escaped = _UNESCAPED_QUOTE.sub(lambda match: '\\"' if match[0] == '"' else match[0], protect_latex(raw))
     try:
         return str(json.loads(f'"{escaped}"', strict=False))
     except ValueError:
@@ -279,8 +288,7 @@ def _decode(raw: str) -> str:
 def scan(text: str, start: int) -> Sketch:
     """The sketch of the bracket that opens at ``start`` of ``text``, up to where it closes.
 
-    It ends early at the end of the text, at a closing fence, and where brackets nest deeper than ``MAX_DEPTH``. The
-    text must have been through ``protect_latex``, so that each backslash in it is a JSON escape.
+    It ends early at the end of the text, at a closing fence, and where brackets nest deeper than ``MAX_DEPTH``.
 
     >>> sketch = scan('{"answer": "the "red" one", "steps": ["a", "b', 0)
     >>> sketch.skeleton, sketch.strings, sketch.broken_off

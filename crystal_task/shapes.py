@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .cleaning import clean_answer, clean_steps
-from .keys import ANSWER_KEYS, STEPS_KEYS, WEAK_ANSWER_KEYS, plain_key, step_number
+from .keys import ANSWER_KEYS, ONE_STEP_KEYS, STEPS_KEYS, WEAK_ANSWER_KEYS, is_known_key, plain_key, step_number
 from .prose import split_steps
 
 # JSON that nests deeper holds no response; the bound keeps the reading here off Python's recursion limit.
@@ -22,6 +22,19 @@ _UNITS = ("unit", "units")
 # A JSON Schema that a model repeats describes steps, it holds none.
 _SCHEMA_TYPES = frozenset({"array", "string", "object"})
 _NUMBER = re.compile(r"[-+]?[\d.,]+")
+# The members of a step object that only number it.
+_LABELS = frozenset({"id", "index", "number", "no", "order", *ONE_STEP_KEYS})
+# What a model writes where it repeats the format instead of filling it in: dots, "<your answer>", "first step".
+_ECHO = re.compile(
+    r"[\s.…]+|[<\[({][^<>\[\](){}\n]{0,80}(?:answer|step|insert|your|reasoning|description|\.\.\.|…)[^<>\[\](){}\n]{0,80}[>\])}]"
+    r"|(?:the\s|your\s|my\s)?(?:(?:final|correct)\s)?answer(?:\s(?:here|letter))?\W*"
+    r"|(?:(?:the|your)\s)?(?:first|second|third|fourth|fifth|next|last|final|another|reasoning)\s(?:reasoning\s)?step\W*"
+    r"|(?:reasoning\s)?step\s(?:\d|[a-z]|one|two|three|four|five)(?:\s(?:here|description))?\W*",
+    re.IGNORECASE,
+)
+_TYPE_ECHO = frozenset({"string", "str", "text"})
+# No response has more steps than this has digits; longer digits would be slow or refused to be read as a number.
+_MOST_DIGITS = 4
 
 
 class Members(list[tuple[str, Any]]):
@@ -45,6 +58,27 @@ def decoder(strict: bool) -> json.JSONDecoder:
     )
 
 
+def is_string(value: Any) -> bool:
+    """Whether a JSON value is a string, which a number is not here.
+
+    >>> is_string("3"), is_string(Number("3"))
+    (True, False)
+    """
+    return isinstance(value, str) and not isinstance(value, Number)
+
+
+def decoded(text: str, strict: bool = False) -> Any:
+    """The JSON value that is all of ``text``, see ``decoder``; None where it is no JSON.
+
+    >>> decoded(' ["a"] '), decoded("a")
+    (['a'], None)
+    """
+    try:
+        return decoder(strict).decode(text.strip())
+    except (ValueError, RecursionError):
+        return None
+
+
 @dataclass(frozen=True)
 class Fields:
     """The steps and the answer of one JSON value that has a key for either, cleaned; no blank ones."""
@@ -54,15 +88,56 @@ class Fields:
 
     @property
     def holds_something(self) -> bool:
-        """Whether there is a step or an answer."""
-        return bool(self.steps) or self.answer is not None
+        """Whether there is a step or an answer, and not only the format that was asked for, repeated."""
+        return (bool(self.steps) or self.answer is not None) and not self.is_echo
+
+    @property
+    def is_echo(self) -> bool:
+        """Whether all that is said are the fillers of a format, as in ``{"steps": ["...", "..."], "answer": "..."}``.
+
+        "string" fills an answer only beside such steps: alone it may be what hangs on a violin.
+        """
+        fills = all(_ECHO.fullmatch(step) or step in _TYPE_ECHO for step in self.steps)
+        if self.answer is None:
+            return fills and bool(self.steps)
+        return fills and bool(_ECHO.fullmatch(self.answer) or (self.steps and self.answer in _TYPE_ECHO))
+
+
+def read_series(values: Sequence[Any], depth: int = 0, broken_off: bool = False) -> Fields | None:
+    """One response out of values that follow each other: drafts, JSON Lines, steps and answer apart.
+
+    The last value that holds something wins; what it lacks comes from the ones before, the nearest first. Steps come
+    from any of them, an answer from one that is no more than an answer: the answer of a whole draft goes with its
+    steps. Objects of one step each are taken together. ``broken_off``: the text ends inside the last value, so that
+    what it lacks may be what was cut, and no whole draft may stand in for that. None where no value has a known key.
+
+    >>> read_series([Members([("step", "Look")]), Members([("step", "Read")]), Members([("answer", "B")])])
+    Fields(steps=['Look', 'Read'], answer='B')
+    """
+    parts: list[Fields] = []
+    for group in _step_groups(values):
+        fields = read_fields(group[0], depth + 1) if len(group) == 1 else None
+        if fields is None and _one_step(group[0]) is not None:
+            fields = _read_step_objects(group)
+        if fields is not None:
+            parts.append(fields)
+    holding = [fields for fields in parts if fields.holds_something]
+    if not holding:
+        return next((fields for fields in reversed(parts) if not fields.is_echo), None)
+    last, before = holding[-1], holding[-2::-1]
+    is_cut = broken_off and last is parts[-1]
+    steps, answer = last.steps, last.answer
+    if not steps:
+        steps = next((each.steps for each in before if each.steps and not (is_cut and each.answer is not None)), [])
+    if answer is None:
+        answer = next((each.answer for each in before if not each.steps), None)
+    return Fields(steps, answer)
 
 
 def read_fields(value: Any, depth: int = 0) -> Fields | None:
     """The steps and answer of a JSON value, wherever they stand in it; None where no key of it is a known one.
 
-    Of several nested objects the last one that holds something wins. A list of strings is no response here, see
-    ``read_bare_list``.
+    A list is read as a series. A list of strings is no response here, see ``read_bare_list``.
 
     >>> read_fields(Members([("Steps", ["Look"]), ("Final answer", Number("3"))]))
     Fields(steps=['Look'], answer='3')
@@ -72,12 +147,12 @@ def read_fields(value: Any, depth: int = 0) -> Fields | None:
     if isinstance(value, Members):
         return _read_object(value, depth)
     if isinstance(value, list):
-        step_objects = _read_step_objects(value)
-        if step_objects is not None:
-            return step_objects
-        return _last([found for item in value if (found := read_fields(item, depth + 1)) is not None])
+        fields = read_series(value, depth)
+        if fields is not None and fields.answer is not None and not fields.steps:
+            return Fields(clean_steps(filter(is_string, value)), fields.answer)
+        return fields
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        return read_fields(_decoded(value), depth + 1)
+        return read_fields(decoded(value), depth + 1)
     return None
 
 
@@ -89,7 +164,7 @@ def read_bare_list(value: Any) -> Fields | None:
     """
     if not isinstance(value, list) or isinstance(value, Members) or not value:
         return None
-    if not all(isinstance(item, str) and not isinstance(item, Number) for item in value):
+    if not all(map(is_string, value)):
         return None
     steps = clean_steps(value)
     return Fields(steps, None) if steps else None
@@ -104,31 +179,67 @@ def _read_object(members: Members, depth: int) -> Fields | None:
     if steps and not any(answers):
         answers += [_answer(by_key[key], depth + 1) for key in WEAK_ANSWER_KEYS if key in by_key]
         answers += [inner.answer for key in STEPS_KEYS if (inner := _nested(by_key.get(key), depth)) is not None]
+    if steps and any(answers):
+        return Fields(clean_steps(steps), _first(answers))
+    # What is lacking may stand one level below, as in {"answer": ..., "details": {"steps": ...}}.
+    below = read_series([value for key, value in members if not is_known_key(key)], depth)
     if steps is None and not answers:
-        return _last([found for _, value in members if (found := read_fields(value, depth + 1)) is not None])
-    return Fields(clean_steps(steps or []), _first(answers))
+        return below
+    said = Fields(clean_steps(steps or []), _first(answers))
+    if below is None:
+        return said
+    return Fields(said.steps or below.steps, below.answer if said.answer is None else said.answer)
 
 
 def _nested(value: Any, depth: int) -> Fields | None:
     return read_fields(value, depth + 1) if isinstance(value, Members) else None
 
 
-def _read_step_objects(items: list[Any]) -> Fields | None:
-    """A list of step objects, ``[{"step": 1, "text": ...}, ..., {"answer": ...}]``, as one response."""
-    objects = [item for item in items if isinstance(item, Members)]
-    if not objects or len(objects) < len(items):
+def _step_groups(values: Sequence[Any]) -> Iterator[list[Any]]:
+    """The values one by one, but objects of one step each together, up to where their numbers start over."""
+    group: list[Members] = []
+    last = -1
+    for value in values:
+        number = _one_step(value)
+        if group and (number is None or 0 <= number <= last):
+            yield group
+            group, last = [], -1
+        if number is None:
+            yield [value]
+        else:
+            group.append(value)
+            last = max(last, number)
+    if group:
+        yield group
+
+
+def _one_step(value: Any) -> int | None:
+    """The number of an object that is one step of several, -1 if it has none; None for anything else."""
+    if not isinstance(value, Members):
         return None
-    steps, answers = [], []
-    for item in objects:
-        keys = {plain_key(key): value for key, value in item}
-        if not keys.keys() & {"step", "stepnumber", *ANSWER_KEYS} or any(
-            isinstance(keys.get(key), list) for key in STEPS_KEYS
-        ):
+    numbers: dict[str, int] = {}
+    for key, item in value:
+        plain = plain_key(key)
+        if plain in numbers or (plain in STEPS_KEYS and isinstance(item, list)):
             return None
-        if "step" in keys or "stepnumber" in keys:
-            steps += _steps([item], depth=1)
-        answers += [answer for key in ANSWER_KEYS if (answer := _answer(keys.get(key), depth=1)) is not None]
-    return Fields(clean_steps(steps), answers[-1] if answers else None) if steps else None
+        if (number := step_number(key)) is not None:
+            if any(map(step_number, numbers)):
+                return None
+            numbers[plain] = number
+        elif plain in ONE_STEP_KEYS and isinstance(item, str):
+            numbers[plain] = int(item) if item.isdecimal() and len(item) <= _MOST_DIGITS else -1
+    return max(numbers.values(), default=None)
+
+
+def _read_step_objects(objects: list[Members]) -> Fields:
+    """Objects of one step each, ``{"step": 1, "text": ...}``, as one response."""
+    steps = [step for item in objects for step in _text_of_object(_without_answer(item), _STEP_TEXT, depth=1)]
+    answers = [_answer(value, depth=1) for item in objects for key, value in item if plain_key(key) in ANSWER_KEYS]
+    return Fields(clean_steps(steps), _first(answers[::-1]))
+
+
+def _without_answer(members: Members) -> Members:
+    return Members(member for member in members if plain_key(member[0]) not in ANSWER_KEYS)
 
 
 def _steps(value: Any, depth: int) -> list[str]:
@@ -140,9 +251,9 @@ def _steps(value: Any, depth: int) -> list[str]:
     if isinstance(value, list):
         return [step for item in value for step in _steps_of_item(item, depth)]
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        decoded = _decoded(value)
-        if isinstance(decoded, list):
-            return _steps(decoded, depth + 1)
+        inner = decoded(value)
+        if isinstance(inner, list):
+            return _steps(inner, depth + 1)
     return split_steps(str(value))
 
 
@@ -185,8 +296,13 @@ def _text_of_object(members: Members, keys: tuple[str, ...], depth: int) -> list
             return [value]
     if depth > _MAX_DEPTH:
         return []
-    words = [text for _, value in members for text in _words(value, depth + 1)]
+    said = [value for key, value in members if not (plain_key(key) in _LABELS and _is_number(value))]
+    words = [text for value in said for text in _words(value, depth + 1)]
     return [" ".join(words)] if any(not _NUMBER.fullmatch(word) for word in words) else []
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, str) and _NUMBER.fullmatch(value) is not None
 
 
 def _words(value: Any, depth: int) -> Iterator[str]:
@@ -241,16 +357,3 @@ def _first(values: list[Any]) -> Any:
         if value:
             return value
     return next((value for value in values if value is not None), None)
-
-
-def _last(found: list[Fields]) -> Fields | None:
-    holding = [fields for fields in found if fields.holds_something]
-    candidates = holding or found
-    return candidates[-1] if candidates else None
-
-
-def _decoded(text: str) -> Any:
-    try:
-        return decoder(strict=False).decode(text.strip())
-    except (ValueError, RecursionError):
-        return None

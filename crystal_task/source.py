@@ -8,15 +8,19 @@ and ends in a traceback with exit code 0.
 
 from __future__ import annotations
 
+import glob
+import re
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..errors import CrystalError
-from .errors import stop_the_run
+from ..errors import CrystalError, stop_the_run
 from .settings import HUB_DATASET, Settings
 
 SPLIT = "test"
+#: Names of splits in file names; the first that occurs counts.
+SPLITS = ("test", "train", "validation", "val", "dev")
 #: Builders of the datasets library for files of these endings.
 BUILDERS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".arrow": "arrow"}
 
@@ -62,27 +66,43 @@ def _folder(path: Path) -> Location:
             )
         return _folder(path / splits[0])
     for pattern in ("*.arrow", "*.parquet", "*.jsonl", "**/*.parquet", "**/*.jsonl"):
-        files = sorted(path.glob(pattern))
+        files = _of_test_split(sorted(path.glob(pattern)), path)
         if files:
             return _files(files, path)
     raise CrystalError(_advice(str(path), "the folder holds no saved dataset and no parquet or JSONL files"))
 
 
+def _of_test_split(files: list[Path], folder: Path) -> list[Path]:
+    """The files whose name or folder says that they are of the test split; all where none names a split."""
+    splits = {file: next((s for s in SPLITS if s in _words(file.relative_to(folder))), "") for file in files}
+    if not any(splits.values()):
+        return files
+    if SPLIT not in splits.values():
+        named = ", ".join(sorted(set(splits.values()) - {""}))
+        raise CrystalError(_advice(str(folder), f"its files are of the splits {named}, none of {SPLIT!r}"))
+    return [file for file, split in splits.items() if split == SPLIT]
+
+
+def _words(path: Path) -> list[str]:
+    return re.split(r"[^a-z]+", str(path.with_suffix("")).lower())
+
+
 def _files(files: list[Path], folder: Path | None = None) -> Location:
     builder = BUILDERS[files[0].suffix]
-    return Location(builder, {"data_files": {SPLIT: [str(file) for file in files]}}, folder or files[0].parent)
+    return Location(
+        builder, {"data_files": {SPLIT: [glob.escape(str(file)) for file in files]}}, folder or files[0].parent
+    )
 
 
 def open_dataset(location: Location, name: str) -> None:
     """Opens the data once, to fill the cache that the harness reads and to fail with a sentence."""
     import datasets
-    from lmms_eval.api.task import _resolve_hf_datasets_cache_dir
 
     try:
         if location.kwargs.get("load_from_disk"):
             splits = datasets.load_from_disk(location.path)
         else:
-            splits = datasets.load_dataset(location.path, cache_dir=_resolve_hf_datasets_cache_dir(), **location.kwargs)
+            splits = datasets.load_dataset(location.path, cache_dir=_harness_cache(), **location.kwargs)
     except Exception as error:  # builders and hub clients raise whatever they like
         reason = _first_line(error)
         if location.is_local:
@@ -90,6 +110,14 @@ def open_dataset(location: Location, name: str) -> None:
         raise CrystalError(_hub_advice(name, reason)) from error
     if SPLIT not in splits:
         raise CrystalError(_advice(name, f"its splits are {', '.join(splits)}, none named {SPLIT!r}"))
+
+
+def _harness_cache() -> str | None:
+    """The harness's own folder for datasets; None, the library's default, where this harness has no such function."""
+    from lmms_eval.api import task
+
+    resolve = getattr(task, "_resolve_hf_datasets_cache_dir", None)
+    return resolve() if resolve else None
 
 
 def _hub_advice(name: str, reason: str) -> str:
@@ -109,6 +137,9 @@ def _advice(name: str, problem: str) -> str:
 
 
 def _first_line(error: BaseException) -> str:
+    """What went wrong at the bottom: the datasets library wraps its reasons in general words."""
+    while error.__cause__ is not None:
+        error = error.__cause__
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
 
@@ -117,8 +148,14 @@ def _first_line(error: BaseException) -> str:
 def current_location() -> Location:
     """The location that the environment asks for, opened."""
     settings = Settings.from_environment()
-    location = locate(settings.dataset, settings.revision)
-    open_dataset(location, settings.dataset)
+    return _opened(settings.dataset, settings.revision)
+
+
+@cache
+def _opened(dataset: str, revision: str) -> Location:
+    # Once a process: the YAML of each task asks for the path and for the other arguments.
+    location = locate(dataset, revision)
+    open_dataset(location, dataset)
     return location
 
 

@@ -1,7 +1,7 @@
 """CRYSTAL's scoring on its own: matching, order, step scores, answers, averages, signatures.
 
-Knows nothing of the harness. Scores and encoder are there on import; the answer rules, which need
-heavier libraries, load when they are first asked for.
+Knows nothing of the harness. Importing it is cheap: sentence-transformers loads with the first encoder,
+and math-verify, in a process of its own, with the first formula.
 """
 
 from .aggregate import MacroMean, aggregate, macro_mean

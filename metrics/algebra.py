@@ -2,28 +2,29 @@
 
 ``math-verify`` limits its own time by a signal, which only works in a main thread, and the harness judges
 in threads. So it runs in one worker process, started at the first formula that needs it and shared by all
-threads, which a timer kills when a formula takes too long. ``math_gate`` keeps such formulas away, so that
-no verdict hangs on the speed of the machine.
+threads. The worker limits itself by processor time, so that no verdict hangs on how busy the machine is;
+``math_gate`` keeps formulas away that are too large for it.
 """
 
 import atexit
-import contextlib
 import json
+import logging
 import os
 import subprocess
 import sys
 import threading
-import time
 from fractions import Fraction
 from pathlib import Path
 
 from .math_gate import to_latex
 
+_LOG = logging.getLogger(__name__)
 _WORKER_SCRIPT = Path(__file__).with_name("algebra_worker.py")
-# What one verdict may spend on algebra; with the rest of a verdict it stays below 2 s.
+# Seconds of processor time that one verdict may spend on algebra; with the rest of a verdict it stays below 2 s.
 BUDGET_S = 1.0
-# Importing SymPy takes half a second, and many times that on a busy machine or a cold disk.
-_START_S = 30.0
+# Seconds on the clock after which a worker is given up, although it limits itself: many times what a formula
+# takes, and the import of SymPy too, on a busy machine or a cold disk.
+_PATIENCE_S = 60.0
 _START_TRIES = 3
 _CACHED = 4_096
 # Loads the grammar and the simplifier, so that the first formula is as quick as the others.
@@ -70,36 +71,41 @@ class Algebra:
 
 
 class _Worker:
-    """The worker process: one for all threads, a fresh one after a kill or a fork."""
+    """The worker process: one for all threads, a fresh one where it was lost or the process forked."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self._owner = 0
-        self._ready = False
         self._failures = 0
         self._answers: dict[tuple[str, ...], object] = {}
 
     def ask(self, request: tuple[str, ...], limit_s: float) -> tuple[object, float]:
-        """The answer to a request and the seconds spent on it; None where there is none in ``limit_s``."""
-        if request in self._answers:
-            return self._answers[request], 0.0
+        """The answer to a request and the processor time spent on it; None where there is none in ``limit_s``."""
         with self._lock:
-            process = self._running()
-            if process is None:
-                return None, 0.0
-            begun = time.monotonic()
-            _send(process, request)
-            line = _receive(process, limit_s)
-            if line is None:
-                self.stop()
-                # The next formula should not have to wait for the whole start.
-                self._start()
+            if request in self._answers:
+                return self._answers[request], 0.0
+            reply = self._exchange([limit_s, *request])
+            if reply is None:
                 return None, limit_s
-            if len(self._answers) >= _CACHED:
-                self._answers.clear()
-            self._answers[request] = answer = json.loads(line)
-            return answer, time.monotonic() - begun
+            answer, spent_s = reply
+            if spent_s < limit_s:
+                if len(self._answers) >= _CACHED:
+                    self._answers.clear()
+                self._answers[request] = answer
+            return answer, spent_s
+
+    def _exchange(self, request: list[object]) -> tuple[object, float] | None:
+        """One request and its reply; None where no worker can be had, or where this request ends it."""
+        process = self._running()
+        if process is None:
+            return None
+        line = _exchange(process, request)
+        if line is None:
+            self.stop()
+            return None
+        answer, spent_s = json.loads(line)
+        return answer, float(spent_s)
 
     def stop(self) -> None:
         """End the worker, if this process started one."""
@@ -112,48 +118,43 @@ class _Worker:
         """Let go of what a forked child inherits: a lock that may be held, and a worker that is its parent's."""
         self._lock, self._process = threading.Lock(), None
 
-    def _start(self) -> None:
-        # The script's own path, not the package: importing the package would load what it does not need.
-        self._process = subprocess.Popen(
-            [sys.executable, str(_WORKER_SCRIPT)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            encoding="utf-8",
-        )
-        self._owner, self._ready = os.getpid(), False
-        _send(self._process, _WARM_UP)
-
     def _running(self) -> subprocess.Popen[str] | None:
         """The worker, started and warm; None where it will not start."""
+        if self._process is not None and self._process.poll() is None:
+            return self._process
         while self._failures < _START_TRIES:
-            if self._process is None or self._process.poll() is not None:
-                self._start()
-            process = self._process
-            if process is not None and (self._ready or _receive(process, _START_S) is not None):
-                self._ready = True
-                return process
+            # The script's own path, not the package: importing the package would load what it does not need.
+            self._process = subprocess.Popen(
+                [sys.executable, str(_WORKER_SCRIPT)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                encoding="utf-8",
+            )
+            self._owner = os.getpid()
+            if _exchange(self._process, [_PATIENCE_S, *_WARM_UP]) is not None:
+                self._failures = 0
+                return self._process
             self._failures += 1
             self.stop()
+            if self._failures == _START_TRIES:
+                _LOG.warning("math-verify does not start in a process of its own; formulas are compared as texts.")
         return None
 
 
-def _send(process: subprocess.Popen[str], request: tuple[str, ...]) -> None:
-    """One request as a line; a worker that is gone is noticed when its answer is read."""
+def _exchange(process: subprocess.Popen[str], request: list[object]) -> str | None:
+    """The line that answers a request; None where the worker is gone, or had to be given up."""
     assert process.stdin is not None
-    with contextlib.suppress(OSError):
-        process.stdin.write(json.dumps(request) + "\n")
-        process.stdin.flush()
-
-
-def _receive(process: subprocess.Popen[str], limit_s: float) -> str | None:
-    """One line of the worker; None where it is gone, or has to be killed after ``limit_s``."""
     assert process.stdout is not None
-    alarm = threading.Timer(limit_s, process.kill)
+    alarm = threading.Timer(_PATIENCE_S, process.kill)
     alarm.daemon = True
     alarm.start()
     try:
+        process.stdin.write(json.dumps(request) + "\n")
+        process.stdin.flush()
         return process.stdout.readline() or None
+    except OSError:
+        return None
     finally:
         alarm.cancel()
 

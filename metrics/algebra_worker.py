@@ -1,12 +1,15 @@
-"""The process that runs ``math-verify``: one JSON request a line on standard input, one answer a line back.
+"""The process that runs ``math-verify``: one JSON request a line on standard input, one reply a line back.
 
-Started by ``algebra`` as a plain script, so it imports nothing of this package.
+A request is ``[seconds, kind, *formulas]``, a reply ``[answer, seconds]``, both in processor time. Started by
+``algebra`` as a plain script, so it imports nothing of this package.
 """
 
 import contextlib
 import json
+import signal
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 
 _MEMORY_BYTES = 1_000_000_000
 _FIGURES = 30
@@ -37,6 +40,43 @@ def _parse(latex: str) -> list:
     return parse(f"${latex}$", [LatexExtractionConfig()], fallback_mode="no_fallback", parsing_timeout=None)
 
 
+class _OutOfTimeError(BaseException):
+    """No ``Exception``: SymPy and math-verify catch those, and would go on."""
+
+
+@contextlib.contextmanager
+def _limit(seconds: float) -> Iterator[None]:
+    """Ends what runs inside after so much processor time of this process; without such a timer (Windows) never."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise _OutOfTimeError
+
+    signal.signal(signal.SIGVTALRM, end)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def reply(line: str) -> tuple[bool | str | None, float]:
+    """The answer to a request line, None where there is none in time, and the processor time that it took."""
+    begun = time.process_time()
+    seconds, *request = json.loads(line)
+    result = None
+    try:
+        with _limit(seconds):
+            result = answer(request)
+    except _OutOfTimeError:
+        return None, seconds
+    except (Exception, RecursionError, MemoryError):
+        pass
+    return result, time.process_time() - begun
+
+
 def main() -> None:
     """Answer requests until standard input ends."""
     with contextlib.suppress(ImportError, ValueError, OSError):
@@ -45,11 +85,7 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     replies, sys.stdout = sys.stdout, sys.stderr
     for line in sys.stdin:
-        try:
-            result = answer(json.loads(line))
-        except (Exception, RecursionError, MemoryError):
-            result = None
-        print(json.dumps(result), file=replies, flush=True)
+        print(json.dumps(reply(line)), file=replies, flush=True)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ import re
 import unicodedata
 from collections.abc import Callable
 
+from .math_gate import is_formula
+
 # Nobody states an answer in more characters than this; longer texts are only compared as text, so
 # that no reader ever works on a megabyte.
 MAX_READ_CHARS = 2_000
@@ -50,9 +52,18 @@ _ANSWER_MARK = re.compile(
     r"|\s+(?:is|would be|should be|must be)\s+(?=\S))|^(?:final )?answer (?=\S)",
     re.IGNORECASE,
 )
+# Before these words a mark introduces no answer: "the wrong answer is A", "A is not the answer: it is larger".
+_DENIED_MARK = re.compile(
+    r"(?:\bnot|n't|\bnever|\bwrong|\bincorrect|\bfalse)(?: (?:the|my|an?|final|correct|best|right))*\s*$", re.IGNORECASE
+)
+# Longer than any denial that stands before "answer is".
+_MAX_DENIAL_CHARS = 40
 _OPENER = re.compile(
-    r"^(?:(?:so|thus|hence|therefore|well|overall|in conclusion)\s*,\s*|(?:therefore|thus|hence|so) (?=the |it |there )"
-    r"|i (?:think|believe|would say|see)(?: that)?,? |(?:the )?(?:result|value|total|sum|number|count) "
+    r"^(?:(?:so|thus|hence|therefore|well|overall|in conclusion)\s*,\s*"
+    r"|(?:therefore|thus|hence|so) (?=(?:the|it|it's|there|option|choice|i|[a-z])\b|[(\[<])"
+    r"|i (?:think|believe|would say|see)(?: that)?,? "
+    r"|(?:i (?:would |will |'?ll )?|i'(?:d|ll) )(?:choose|chose|pick|select|go with|answer) (?:the )?"
+    r"|(?:the )?(?:result|value|total|sum|number|count) "
     r"(?:is|would be|=) |(?:it|this|that|he|she|they|these|there|we|which|here) (?:is|are|was|were|would be|equals|have"
     r"|appears to be|seems to be|says|shows|reads) |(?:it|that|there|he|she|here)'s |they're )",
     re.IGNORECASE,
@@ -61,7 +72,10 @@ _EDGE_PUNCTUATION = " \t\n.,;:?"
 _QUOTES = {'"': '"', "'": "'", "`": "`", "«": "»"}
 
 _ARTICLE = re.compile(r"\b(?:a|an|the) (?=\w)")
-_ACCENTS = re.compile("[\u0300-\u036f]")
+# Strokes through a sign (U+0334 to U+0338) are no accents: they make "≠" of "=".
+_ACCENTS = re.compile("[\u0300-\u0333\u0339-\u036f]")
+# The reason behind an answer; "since" and "as" open one only after a comma ("since 1997" is a time).
+_REASON = re.compile(r"(?<=\S)(?:,?\s+because|,\s+(?:since|as|for))\b.*$", re.IGNORECASE | re.DOTALL)
 # A minus between or before lone letters, and a prime behind one, are mathematics and stay.
 _MARKS = re.compile(
     r"[.,;:!?\"`()\[\]{}*_~。、“”‘’…\\]|(?<!\b[^\W\d_])'|'(?=\w)|(?<=\w\w)-|(?<=\s)-(?=\s)|-(?=\w\w)|-(?!\w)"
@@ -99,7 +113,8 @@ def answer_part(text: str) -> str:
     """
     mark = None
     for found in _ANSWER_MARK.finditer(text):
-        if text[found.end() :].strip(_EDGE_PUNCTUATION):
+        denied = _DENIED_MARK.search(text[max(0, found.start() - _MAX_DENIAL_CHARS) : found.start()])
+        if text[found.end() :].strip(_EDGE_PUNCTUATION) and not denied:
             mark = found
     return trim(text[mark.end() :] if mark else text)
 
@@ -111,6 +126,15 @@ def bare_answer(text: str) -> str:
     'a lamp'
     """
     return _stable(lambda value: trim(_OPENER.sub("", value, count=1)) or value, text)
+
+
+def without_reason(text: str) -> str:
+    """An answer without the reason that it gives behind it.
+
+    >>> without_reason("10, because 8 + 2"), without_reason("because it rains")
+    ('10', 'because it rains')
+    """
+    return trim(_REASON.sub("", text)) or text
 
 
 def trim(text: str) -> str:
@@ -131,11 +155,16 @@ def trim(text: str) -> str:
 def plain_form(text: str) -> str:
     """The form in which texts are compared: no case, accents, articles, punctuation nor white space.
 
-    Marks beside figures stay, since they are part of what the figures say; blank if nothing is left.
+    Marks beside figures stay, since they are part of what the figures say, and a formula keeps every mark;
+    blank if nothing is left.
 
     >>> plain_form("The T-shirt!") == plain_form("t shirt"), plain_form("3.5") == plain_form("35")
     (True, False)
+    >>> plain_form("(a+b)c") == plain_form("a+bc"), plain_form("-x") == plain_form("- x")
+    (False, True)
     """
+    if is_formula(text):
+        return "".join(trim(text).casefold().split())
     text = _SPACE.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
     text = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text)))
     text = text.replace("&", " and ")
@@ -143,15 +172,6 @@ def plain_form(text: str) -> str:
     text = (_MARKS_BESIDE_FIGURES if figures else _MARKS).sub(lambda mark: " " if mark[0] == "-" else "", text)
     text = _ARTICLE.sub("", _SPACE.sub(" ", text).strip())
     return (_SPACE_BESIDE_FIGURES if figures else _SPACE).sub("", text)
-
-
-def word_list(text: str) -> list[str]:
-    """The words of a word list.
-
-    >>> word_list("yes yep")
-    ['yes', 'yep']
-    """
-    return text.split()
 
 
 def _last_boxed(text: str) -> str | None:

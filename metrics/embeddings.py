@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,6 +15,13 @@ class Encoder(Protocol):
     def encode(self, texts: list[str]) -> np.ndarray:
         """Embeddings of shape ``(n, d)``, one row a text."""
         ...
+
+
+def _as_array(rows: Any) -> np.ndarray:
+    """An encoder's rows as an array: some return lists, some torch tensors of any device and type."""
+    if hasattr(rows, "detach"):
+        rows = rows.detach().float().cpu().numpy()
+    return np.asarray(rows)
 
 
 class EmbeddingTable:
@@ -36,7 +43,7 @@ class EmbeddingTable:
             new = [text for text in dict.fromkeys(texts) if text not in self._row_of]
             if not new:
                 return
-            rows = np.asarray(self._encoder.encode(new))
+            rows = _as_array(self._encoder.encode(new))
             self._check(rows, new)
             self._width = rows.shape[1]
             self._row_of.update(zip(new, rows, strict=True))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
@@ -63,7 +67,7 @@ def resolve_encoder(name_or_path: str) -> EncoderSource:
 def _resolve_plain(name_or_path: str) -> EncoderSource:
     folder = Path(name_or_path).expanduser()
     if folder.is_dir():
-        return EncoderSource(folder.resolve().name, str(folder), "folder")
+        return EncoderSource(folder.resolve().name, str(folder), _content_hash(folder))
     if "/" in name_or_path and name_or_path.count("/") == 1 and not name_or_path.startswith((".", "/", "~")):
         return EncoderSource(name_or_path, name_or_path, "main")
     known = ", ".join(sorted(encoder_presets()))
@@ -71,6 +75,18 @@ def _resolve_plain(name_or_path: str) -> EncoderSource:
         f"No encoder {name_or_path!r}: it is neither a preset ({known}), nor a hub id (owner/name), nor a folder; "
         "set CRYSTAL_ENCODER to one of these."
     )
+
+
+def _content_hash(folder: Path) -> str:
+    """Of the files that make a model: folders of one name hold different ones."""
+    digest = hashlib.sha256()
+    files = [file for file in folder.rglob("*") if file.suffix in (".json", ".safetensors", ".bin", ".txt", ".model")]
+    for file in sorted(files):
+        digest.update(str(file.relative_to(folder)).encode())
+        with file.open("rb") as content:
+            while block := content.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()[:8]
 
 
 def _package_version(package: str) -> str:
@@ -118,16 +134,14 @@ class StepEncoder:
         """
         import torch
 
-        allowed = torch.backends.cuda.matmul.allow_tf32
-        torch.backends.cuda.matmul.allow_tf32 = False
-        try:
-            return self._encode(texts)
-        except torch.cuda.OutOfMemoryError:
-            self.to("cpu")
-            torch.cuda.empty_cache()
-            return self._encode(texts)
-        finally:
-            torch.backends.cuda.matmul.allow_tf32 = allowed
+        with _full_precision():
+            try:
+                return self._encode(texts)
+            except torch.cuda.OutOfMemoryError:
+                logging.getLogger(__name__).warning("The GPU is full; the encoder goes on on the CPU, more slowly.")
+                self.to("cpu")
+                torch.cuda.empty_cache()
+                return self._encode(texts)
 
     def _encode(self, texts: list[str]) -> np.ndarray:
         if not texts:
@@ -141,6 +155,20 @@ class StepEncoder:
             show_progress_bar=self.progress,
         )
         return np.asarray(rows, dtype=np.float32)
+
+
+@contextmanager
+def _full_precision() -> Iterator[None]:
+    """Matrix products in full float32. torch refuses to mix its two switches, so the newer is used where it exists."""
+    from torch.backends.cuda import matmul
+
+    switch, off = ("fp32_precision", "ieee") if hasattr(matmul, "fp32_precision") else ("allow_tf32", False)
+    before = getattr(matmul, switch)
+    setattr(matmul, switch, off)
+    try:
+        yield
+    finally:
+        setattr(matmul, switch, before)
 
 
 def _load(name: str, source: EncoderSource, device: str) -> SentenceTransformer:

@@ -33,7 +33,8 @@ def match_steps(similarity: np.ndarray | Sequence[Sequence[float]], tau: float =
 
     Takes pairs with ``similarity > tau`` greedily from the highest down, each step at most once; of
     equal similarities the later predicted step comes first, then the later reference step.
-    ``similarity`` has shape ``(P, R)``. The threshold is compared in the matrix's own dtype.
+    ``similarity`` has shape ``(P, R)``. The threshold is compared in the matrix's own dtype. Raises
+    ``ValueError`` where it is no matrix.
 
     >>> match_steps([[0.9, 0.8], [0.7, 0.1]])
     [(0, 0, 0.9)]
@@ -43,6 +44,8 @@ def match_steps(similarity: np.ndarray | Sequence[Sequence[float]], tau: float =
     matrix = np.asarray(similarity)
     if matrix.size == 0:
         return []
+    if matrix.ndim != 2:
+        raise ValueError(f"similarity has shape {matrix.shape}, expected (predicted steps, reference steps)")
     rows, columns = np.nonzero(matrix > tau)
     values = matrix[rows, columns]
     free_rows, free_columns = [True] * matrix.shape[0], [True] * matrix.shape[1]

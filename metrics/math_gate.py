@@ -6,8 +6,7 @@ limit stands behind.
 """
 
 import re
-
-from .answer_text import word_list
+from math import comb, factorial
 
 _MAX_CHARS = 200
 _MAX_DEPTH = 8
@@ -17,8 +16,11 @@ _MAX_FIGURES = 15
 _MAX_EXPONENTS = 1_000
 _MAX_EXPONENTS_OF_SUMS = 12
 _MAX_WORD = 2
+# The largest of which factorial and binomial stay within the figures.
+_MAX_FACTORIAL = 17
+_MAX_CHOICE = 50
 
-_FUNCTIONS = frozenset(word_list("sin cos tan cot sec csc arcsin arccos arctan log ln exp sqrt"))
+_FUNCTIONS = frozenset("sin cos tan cot sec csc arcsin arccos arctan log ln exp sqrt".split())
 _GREEK = {
     "π": "pi", "θ": "theta", "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "λ": "lambda", "μ": "mu",
     "φ": "phi", "ω": "omega", "σ": "sigma", "ρ": "rho", "τ": "tau", "ε": "epsilon",
@@ -29,14 +31,20 @@ _SYMBOLS = {
 }  # fmt: skip
 _ASCII_RELATIONS = {"<=": "≤", ">=": "≥", "!=": "≠"}
 _COMMANDS = (
-    frozenset(word_list("frac dfrac tfrac cfrac cdot times div pm infty leq geq le ge neq ne lt gt"))
+    frozenset("frac dfrac tfrac cfrac cdot times div pm infty leq geq le ge neq ne lt gt".split())
     | _FUNCTIONS
     | frozenset(_GREEK.values())
 )
 _TOKEN = re.compile(r"\s+|\\[A-Za-z]+|\d+(?:\.\d+)?|\.\d+|[A-Za-z]+|\*\*|.", re.DOTALL)
 _PLAIN_CHARS = frozenset("+-/^_=<>(){}|")
 _OPEN, _CLOSE = frozenset("({"), frozenset(")}")
-_ACTS = re.compile(r"[-+*/^=<>\\√π×÷·≤≥]|\bsqrt\b|\bpi\b")
+_ACTS = re.compile(r"[-+*/^=<>\\√π×÷·≤≥]|\bsqrt\b|\bpi\b|\d!")
+# Signs that no word has; others, such as a hyphen or a slash, need a formula around them.
+_MATHEMATICAL = re.compile(r"[\\^=√×÷≤≥]|^-(?=\S)")
+# "<=", ">=" and "!=" are other relations.
+_EQUALS = re.compile(r"(?<![<>!=])=(?!=)")
+_FACTORIAL = re.compile(r"(?<![\w.])(\d{1,2})!(?!!)")
+_BINOMIAL = re.compile(r"\\[dt]?binom\s*\{(\d{1,2})\}\s*\{(\d{1,2})\}")
 
 
 def acts(text: str) -> bool:
@@ -48,16 +56,36 @@ def acts(text: str) -> bool:
     return len(text) <= _MAX_CHARS and bool(_ACTS.search(text))
 
 
+def is_formula(text: str) -> bool:
+    """Whether every mark of a text is mathematics, so that none can be left out.
+
+    >>> is_formula("(a+b)c"), is_formula("-x"), is_formula("T-shirt")
+    (True, True, False)
+    """
+    text = text.strip()
+    return acts(text) and bool(_MATHEMATICAL.search(text) or to_latex(text))
+
+
+def last_side(text: str) -> str:
+    """What stands behind the last equals sign of a text, the whole of it where there is none.
+
+    >>> last_side("A = 3 × 4 = 12"), last_side("x >= 5")
+    (' 12', 'x >= 5')
+    """
+    return _EQUALS.split(text)[-1]
+
+
 def to_latex(text: str) -> str | None:
     r"""The LaTeX of a small formula, plain or in LaTeX already; None where it is none, or not a harmless one.
 
-    >>> to_latex("2*sqrt(2)"), to_latex("x^10"), to_latex("√8/π")
-    ('2\\cdot \\sqrt{2}', 'x^{10}', '\\sqrt{8}/\\pi ')
+    >>> to_latex("2*sqrt(2)"), to_latex("x^10"), to_latex("√8/π"), to_latex("5!/2")
+    ('2\\cdot \\sqrt{2}', 'x^{10}', '\\sqrt{8}/\\pi ', '120/2')
     >>> to_latex("9^9^9") is to_latex("the lamp") is to_latex(r"\sum_k k") is None
     True
     """
     if len(text) > _MAX_CHARS:
         return None
+    text = _BINOMIAL.sub(_binomial, _FACTORIAL.sub(_factorial, text))
     for ascii_form, sign in _ASCII_RELATIONS.items():
         text = text.replace(ascii_form, sign)
     tokens = [token for token in map(_translate, _TOKEN.findall(text)) if token != " "]
@@ -65,6 +93,16 @@ def to_latex(text: str) -> str | None:
         return None
     latex = _with_braces([token for token in tokens if token])
     return "".join(latex).replace(" {", "{") if latex and _is_small(latex) else None
+
+
+def _factorial(found: re.Match[str]) -> str:
+    number = int(found[1])
+    return str(factorial(number)) if number <= _MAX_FACTORIAL else found[0]
+
+
+def _binomial(found: re.Match[str]) -> str:
+    whole, part = int(found[1]), int(found[2])
+    return f"({comb(whole, part)})" if whole <= _MAX_CHOICE else found[0]
 
 
 def _translate(token: str) -> str | None:

@@ -31,6 +31,19 @@ def question_with_options(question: str, options: Sequence[str] = ()) -> str:
     return "\n".join((question, *lines))
 
 
+def unlabelled(options: Sequence[str]) -> tuple[str, ...]:
+    """The options without labels of their own, where all have one and the labels are in order.
+
+    >>> unlabelled(["(a) red", "(b) blue"]), unlabelled(["A) red", "blue"])
+    (('red', 'blue'), ('A) red', 'blue'))
+    """
+    texts = tuple(str(option) for option in options)
+    labels = [_OWN_LABEL.match(text) for text in texts]
+    if _in_order([label[1] if label else "" for label in labels]):
+        return tuple(_OWN_LABEL.sub("", text, count=1) for text in texts)
+    return texts
+
+
 def known_options(question: str, options: Sequence[str] = ()) -> tuple[str, ...]:
     r"""The texts of the options, without labels of their own; read from the question where none are given.
 
@@ -41,12 +54,8 @@ def known_options(question: str, options: Sequence[str] = ()) -> tuple[str, ...]
     >>> known_options("Is it (a) open or (b) shut?"), known_options("Which?\nA. car\nB. bus")
     (('open or', 'shut?'), ('car', 'bus'))
     """
-    texts = tuple(str(option) for option in options)
-    if texts:
-        labels = [_OWN_LABEL.match(text) for text in texts]
-        if _in_order([label[1] if label else "" for label in labels]):
-            return tuple(_OWN_LABEL.sub("", text, count=1) for text in texts)
-        return texts
+    if options:
+        return unlabelled(options)
     if len(question) > _MAX_QUESTION_CHARS:
         return ()
     for pattern in (_OPTION_LINE, _INLINE_OPTION):

@@ -9,15 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from .answer_text import word_list
-from .number_words import words_to_figures
-from .units import PERCENT, Unit, is_neutral_unit, parse_unit
+from .math_gate import last_side
+from .number_words import SCALES, words_to_figures
+from .units import MAX_UNIT_WORDS, PERCENT, Unit, is_neutral_unit, parse_unit
 
 # No answer needs more; beyond it a number is only text, so that arithmetic stays cheap.
 _MAX_DIGITS = 100
 _MAX_EXPONENT = 300
 _MAX_NUMBERS = 4
-_MAX_UNIT_WORDS = 5
 # Longer than any phrase that is chiefly a number ("12 square feet in total").
 _MAX_REFERENCE_WORDS = 4
 
@@ -27,37 +26,49 @@ class Quantity:
     """A number as printed.
 
     ``step`` is the size of its last printed decimal and None where it is exact (an integer, a fraction);
-    ``noun`` holds the words right behind it that are no unit ("brown dogs"); ``leads`` says whether the
-    number opens the text and hardly anything else is said.
+    ``noun`` holds the words right behind it that are no unit ("brown dogs"); ``ordinal`` says that it is a
+    place ("4th") and no count; ``leads`` says whether the number opens the text and hardly anything else is said.
     """
 
     value: Fraction
     step: Fraction | None = None
     unit: Unit | None = None
     noun: frozenset[str] = frozenset()
+    ordinal: bool = False
     leads: bool = True
 
 
 _PLAIN = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?: \d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
 _POWER_OF_TEN = r"\s*(?:×|\\times|\\cdot|\*|x|·)\s*10\s*(?:\^|\*\*)\s*\{?\s*([+-]?\d{1,4})\s*\}?"
 _NUMBER = re.compile(
-    r"(?P<sign>(?<![\w.)}%°])[+-]\s?)?(?:(?P<money>[$€£¥₹₩])\s?)?(?P<sign2>(?<=[$€£¥₹₩])-)?"
+    r"(?P<sign>(?<![\w.)}%°])[+-]\s?)?"
+    r"(?:(?P<money>[$€£¥₹₩]|(?<!\w)(?i:us\$|usd|eur|gbp|jpy|cny|rmb|inr|rs\.?))\s?)?(?P<sign2>(?<=[$€£¥₹₩])-)?"
     rf"(?:10\s*\^\s*\{{?(?P<tens>[+-]?\d{{1,4}})\}}?(?!\w)"
     rf"|(?P<mixed>\d+) (?P<top>\d+)\s?/\s?(?P<bottom>\d+)|(?P<plain>{_PLAIN})"
     rf"(?:[eE](?P<e>[+-]?\d{{1,4}})(?!\w)|{_POWER_OF_TEN.replace('([', '(?P<ten>[')})?"
-    rf"(?:\s?/\s?(?P<over>{_PLAIN}))?)(?!!)"
+    rf"(?:\s?/\s?(?P<over>{_PLAIN}))?)(?![!\d]|\.\d+!)"
 )
 _LATEX_FRACTION = re.compile(r"(?<=(\d))?\s*\\[dtc]?frac\s*(?:\{\s*(-?[\d.]+)\s*\}|(\d))\s*(?:\{\s*([\d.]+)\s*\}|(\d))")
 _MINUS = re.compile(r"\b(?:minus|negative) (?=[\d$.])", re.IGNORECASE)
-_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "bn": 10**9, "mn": 10**6}
+_SCALES = {**SCALES, "bn": 10**9, "mn": 10**6}
 # "1990s" is a decade, no time of 1990 seconds.
 _DECADE = re.compile(r"^[12]\d\d0s\b")
 _SCALE = re.compile(rf"^(?:[ -]?({'|'.join(_SCALES)})\b|(k)\b)", re.IGNORECASE)
 
+_ORDINAL_END = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
+# Years before the common era are negative, so that "1997 BC" is not 1997.
+_BEFORE_OUR_ERA = re.compile(r" ?(?:bce\b|b\.?c\b\.?(?:e\b\.?)?)", re.IGNORECASE)
+
 # What turns a number into a bound, a guess among several or a denial: no statement of that number.
 _HEDGE = re.compile(
-    r"\b(?:than|at least|at most|up to|or more|or less|or fewer|between|not|never|neither|either|except)\b"
-    r"|\bplus or minus\b|n't\b|±|\\pm|\b(?:almost|nearly|over|under|above|below) $",
+    r"\b(?:than|at least|at most|up to|or more|or less|or fewer|or later|or earlier|between|not|never|neither|either"
+    r"|except)\b|\bplus or minus\b|n't\b|±|\\pm",
+    re.IGNORECASE,
+)
+# The same, where it stands before the number.
+_BOUND = re.compile(
+    r"\b(?:(?:almost|nearly|over|under|above|below|past|beyond) $"
+    r"|(?:before|after|since|until|till|prior to)\b[^.,;]*$)",
     re.IGNORECASE,
 )
 _APPROXIMATELY = re.compile(
@@ -68,11 +79,11 @@ _FORMULA = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _END_OF_NOUN = frozenset(
-    word_list(
+    (
         "a about above according all altogether and approximately are as at away because below but by can deep "
         "each from had has have here high in inside is it left long many more of off old on only or out overall per "
         "right shown since so tall that the there these they this total visible was were which who wide with"
-    )
+    ).split()
 )
 _UNIT_LIKE_WORDS = frozenset({"in", "a"})
 _ZERO = re.compile(r"^(?:none|nothing|nil|zero|nobody|no one|no [\w-]+(?: [\w-]+)?)(?: (?:of|at) .*)?$", re.IGNORECASE)
@@ -90,7 +101,54 @@ def read_quantity(text: str) -> Quantity | None:
     True
     """
     text = _figures_form(text)
-    numbers: list[tuple[Quantity, int, int]] = []
+    split = _split(text)
+    if split is None:
+        return None
+    numbers, rest = split
+    if not numbers or any(map(_FORMULA.search, rest)) or _hedges(rest):
+        return None
+    merged = _merge(numbers, rest[1:-1])
+    if merged is None:
+        return None
+    before, after = _WORD.findall(rest[0]), _WORD.findall(rest[-1])
+    return replace(merged, leads=not before and len(after) <= _MAX_REFERENCE_WORDS)
+
+
+def is_hedged(before: str, after: str = "") -> bool:
+    """Whether the words around a figure make it a bound or deny it.
+
+    >>> is_hedged("not before "), is_hedged("it is ", " in the picture")
+    (True, False)
+    """
+    return _hedges([before, after])
+
+
+def rules_out(text: str, value: Fraction) -> bool:
+    """Whether an answer without one clear number surely does not state ``value``.
+
+    It says that there are none, a bound, alternatives, or only other numbers; without any number, or where
+    ``value`` stands in it beside others, it was just not understood.
+
+    >>> rules_out("5 or 6", Fraction(5)), rules_out("2 of the 3", Fraction(3)), rules_out("a couple", Fraction(2))
+    (True, False, False)
+    """
+    text = _figures_form(text)
+    split = _split(text)
+    if says_none(text) or split is None:
+        return says_none(text)
+    numbers, rest = split
+    alternatives = any(gap.strip(" ,") in ("or", "/") for gap in rest[1:-1])
+    return bool(numbers) and (alternatives or _hedges(rest) or all(number.value != value for number in numbers))
+
+
+def _hedges(pieces: Sequence[str]) -> bool:
+    """Whether what stands before, between and behind the numbers of a text hedges or denies them."""
+    return any(map(_HEDGE.search, pieces)) or any(map(_BOUND.search, pieces[:-1]))
+
+
+def _split(text: str) -> tuple[list[Quantity], list[str]] | None:
+    """The numbers of a text and the pieces around them; None where there are too many, or some cannot be read."""
+    numbers: list[Quantity] = []
     rest: list[str] = []
     position = 0
     for found in _NUMBER.finditer(text):
@@ -102,16 +160,9 @@ def read_quantity(text: str) -> Quantity | None:
         if read is None:
             return None
         rest.append(text[position : found.start()])
-        numbers.append((read[0], found.start(), read[1]))
+        numbers.append(read[0])
         position = read[1]
-    rest.append(text[position:])
-    if not numbers or any(map(_FORMULA.search, rest)) or any(map(_HEDGE.search, rest)):
-        return None
-    merged = _merge([number for number, _, _ in numbers], rest[1:-1])
-    if merged is None:
-        return None
-    before, after = _WORD.findall(rest[0]), _WORD.findall(rest[-1])
-    return replace(merged, leads=not before and len(after) <= _MAX_REFERENCE_WORDS)
+    return numbers, [*rest, text[position:]]
 
 
 def says_none(text: str) -> bool:
@@ -127,7 +178,7 @@ def same_quantity(prediction: Quantity, reference: Quantity, question: str = "")
     """Whether two quantities are one answer: exact integers and fractions, decimals as the reference prints them.
 
     Units must agree where both sides give one, after exact conversion; a noun that the question uses
-    is no unit.
+    is no unit; a place is no count.
 
     >>> one = read_quantity
     >>> same_quantity(one("6.294"), one("6.29")), same_quantity(one("6.3"), one("6.294"))
@@ -135,6 +186,8 @@ def same_quantity(prediction: Quantity, reference: Quantity, question: str = "")
     >>> same_quantity(one("100 cm"), one("1 m")), same_quantity(one("12 m"), one("12 cm"))
     (True, False)
     """
+    if prediction.ordinal != reference.ordinal:
+        return False
     return any(_rounded(value, reference.step) == reference.value for value in _values(prediction, reference, question))
 
 
@@ -171,8 +224,8 @@ def _rounded(value: Fraction, step: Fraction | None) -> Fraction:
 def _figures_form(text: str) -> str:
     """``text`` with words and LaTeX of numbers in figures, and of a chain of equations its last side."""
     text = text.replace("\\%", "%").replace("\\$", "$")
-    if "=" in text and not _LIST_MARK.search(text):
-        text = text.rsplit("=", 1)[1]
+    if not _LIST_MARK.search(text):
+        text = last_side(text)
     text = _LATEX_FRACTION.sub(
         lambda found: f"{' ' if found[1] else ''}{found[2] or found[3]}/{found[4] or found[5]}", text
     )
@@ -201,10 +254,15 @@ def _read_number(found: re.Match[str], text: str) -> tuple[Quantity, int] | None
     value = -value if "-" in (found["sign"] or "") + (found["sign2"] or "") else value
 
     end = found.end()
-    scale = _SCALE.match(text[end:])
-    if scale:
+    while scale := _SCALE.match(text[end:]):
         factor = _SCALES[scale[1].casefold()] if scale[1] else 1000
         value, step, end = value * factor, step and step * factor, end + scale.end()
+    ordinal = _ORDINAL_END.match(text, end) if value.denominator == 1 else None
+    era = _BEFORE_OUR_ERA.match(text, end)
+    if era:
+        value, end = -value, era.end()
+    elif ordinal:
+        end = ordinal.end()
     # A scale or an exponent can leave integers behind; those are exact.
     step = step if step is not None and step < 1 else None
     unit, noun, after = _read_unit(text, end)
@@ -215,7 +273,7 @@ def _read_number(found: re.Match[str], text: str) -> tuple[Quantity, int] | None
         if unit is not None and unit != money:
             return None
         unit = money
-    return Quantity(value, step, unit, noun), after
+    return Quantity(value, step, unit, noun, ordinal is not None), after
 
 
 def _decimal(text: str) -> Fraction:
@@ -225,7 +283,7 @@ def _decimal(text: str) -> Fraction:
 def _read_unit(text: str, start: int) -> tuple[Unit | None, frozenset[str], int]:
     """The longest unit behind a number, else the noun that it counts, and where the unit ends."""
     rest = text[start:].split(",")[0].split(";")[0]
-    ends = [found.end() for found in re.finditer(r"\s*-?[^\s]+", rest)][:_MAX_UNIT_WORDS]
+    ends = [found.end() for found in re.finditer(r"\s*-?[^\s]+", rest)][:MAX_UNIT_WORDS]
     for end in reversed(ends):
         candidate = rest[:end].strip().lstrip("-").rstrip(".!?)")
         word_like = candidate.casefold() in _UNIT_LIKE_WORDS and rest[end:].strip(" .!?)")

@@ -1,22 +1,27 @@
-r"""Answers with several parts: tuples, sets, intervals and plain lists ("(2, 3)", "{1, 2}", "red and blue")."""
+r"""Answers with several parts: tuples, sets, intervals, lists and named values ("(2, 3)", "{1, 2}", "x = 2, y = 3")."""
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 # More parts than any answer lists; keeps the pairing of unordered parts cheap.
 _MAX_PARTS = 12
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 _JOINT = re.compile(r"\s*(?:[,;]\s*(?:and\b\s*)?|\band\b|&)\s*")
+_NAMED = re.compile(r"^([A-Za-z])\s*=\s*([^=]+)$")
 _RANGE = re.compile(r"^(-?[\d.,]+)\s*(%?)\s*(?:-|to)\s*([\d.,]+)\s*(.*)$")
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of an answer in order, and the brackets around them ("" for a plain list, "-" for a range)."""
+    """The parts of an answer in order, and the brackets around them ("" for a plain list, "-" for a range).
+
+    ``names`` are the variables to which the parts are given, if they are; such parts stand in their order.
+    """
 
     items: tuple[str, ...]
     brackets: str = ""
+    names: tuple[str, ...] = field(default=(), repr=False)
 
 
 def read_parts(text: str) -> Parts | None:
@@ -26,6 +31,8 @@ def read_parts(text: str) -> Parts | None:
     (Parts(items=('2', '3'), brackets='()'), Parts(items=('1',), brackets='{}'), None)
     >>> read_parts("red, blue and green").items, read_parts("10 to 20").brackets
     (('red', 'blue', 'green'), '-')
+    >>> read_parts("y = 4, x = 3").items
+    ('3', '4')
     """
     text = text.replace("\\{", "{").replace("\\}", "}").strip()
     found = _RANGE.match(text)
@@ -38,6 +45,9 @@ def read_parts(text: str) -> Parts | None:
     items = _split(text)
     if items is None or not all(items) or (len(items) < 2 and brackets != "{}"):
         return None
+    named = sorted((found[1], found[2]) for found in map(_NAMED.match, items) if found)
+    if not brackets and len(dict(named)) == len(items):
+        return Parts(tuple(value for _, value in named), "", tuple(name for name, _ in named))
     return Parts(tuple(items), brackets)
 
 
@@ -57,6 +67,8 @@ def same_parts(
     """
     kinds = {prediction.brackets, reference.brackets}
     if len(prediction.items) != len(reference.items) or (len(kinds) == 2 and ("" not in kinds or "-" in kinds)):
+        return False
+    if prediction.names and reference.names and prediction.names != reference.names:
         return False
     plain = kinds == {""}
     if "{}" not in kinds and not (plain and not all(map(is_number, reference.items))):

@@ -3,10 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-
-#: Raised only when a score can move; the task YAMLs state it as ``metadata.version``.
-SCORER_VERSION = 1
+from dataclasses import dataclass
 
 
 def short_hash(text: str, digits: int = 8) -> str:
@@ -34,8 +31,12 @@ def _joined(parts: Iterable[tuple[str, object]]) -> str:
 
 @dataclass(frozen=True)
 class ScorerSignature:
-    """All that can change a score once the responses are there."""
+    """All that can change a score once the responses are there.
 
+    ``version`` is raised only when a score can move; the task YAMLs state it as ``metadata.version``.
+    """
+
+    version: int
     data: str
     items: int
     parse: str
@@ -43,11 +44,6 @@ class ScorerSignature:
     tau: float
     alpha: float
     judge: str = "none"
-    version: int = SCORER_VERSION
-
-    def over(self, items: int) -> "ScorerSignature":
-        """The same for a run over ``items`` items."""
-        return replace(self, items=items)
 
     def __str__(self) -> str:
         return "crystal|" + _joined(
@@ -79,6 +75,18 @@ class GenerationSignature:
     temperature: str
     pixels: str
     scripted: bool
+
+    @classmethod
+    def parse(cls, text: str, model: str, adapter: str) -> "GenerationSignature":
+        """The signature that a text states, with another model and adapter; ``unknown`` for what it does not state.
+
+        >>> str(GenerationSignature.parse("prompt:0f|scripted:yes", "m@unknown", "Replay/chat"))[:42]
+        'prompt:0f|system:unknown|model:m@unknown|a'
+        """
+        stated = dict(part.split(":", 1) for part in text.split("|") if ":" in part)
+        names = ("prompt", "system", "dtype", "tokens", "temperature", "pixels")
+        values = {name: stated.get(name, "unknown") for name in names}
+        return cls(model=model, adapter=adapter, scripted=stated.get("scripted") == "yes", **values)
 
     def __str__(self) -> str:
         return _joined(

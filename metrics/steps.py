@@ -1,6 +1,6 @@
 """The scores of one item's reasoning steps, computed once and read by everything else."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +9,9 @@ from ..errors import CrystalError
 from .embeddings import EmbeddingTable, Encoder
 from .matching import TAU, Pair, cosine_similarity, match_steps
 from .order import ALPHA, kendall_tau, lis_ratio, ordered_f1, predicted_order
+
+#: Cosines of float32 vectors exceed 1 by this much, and a threshold may be one of them.
+ROUNDING = 1e-5
 
 
 @dataclass(frozen=True)
@@ -39,15 +42,26 @@ class StepScores:
         >>> StepScores.of_pairs([], predicted=0, reference=0).match_f1
         1.0
         """
-        if predicted == reference == 0:
-            return cls(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, (), 0, 0)
         order = predicted_order(pairs)
-        lis, tau = lis_ratio(order), kendall_tau(order)
-        if not pairs:
-            return cls(0.0, 0.0, 0.0, lis, tau, 0.0, (), predicted, reference)
-        precision, recall = len(pairs) / predicted, len(pairs) / reference
-        f1 = 2 * precision * recall / (precision + recall)
-        return cls(precision, recall, f1, lis, tau, ordered_f1(f1, lis, alpha), tuple(pairs), predicted, reference)
+        lis = lis_ratio(order)
+        if predicted == reference == 0:
+            precision = recall = f1 = 1.0
+        elif not pairs:
+            precision = recall = f1 = 0.0
+        else:
+            precision, recall = len(pairs) / predicted, len(pairs) / reference
+            f1 = 2 * precision * recall / (precision + recall)
+        return cls(
+            precision=precision,
+            recall=recall,
+            match_f1=f1,
+            lis=lis,
+            kendall_tau=kendall_tau(order),
+            ordered_f1=ordered_f1(f1, lis, alpha),
+            pairs=tuple(pairs),
+            predicted=predicted,
+            reference=reference,
+        )
 
 
 def score_embedded(predicted: np.ndarray, reference: np.ndarray, tau: float = TAU, alpha: float = ALPHA) -> StepScores:
@@ -58,7 +72,7 @@ def score_embedded(predicted: np.ndarray, reference: np.ndarray, tau: float = TA
 
 
 def score_steps(
-    predicted: Sequence[str], reference: Sequence[str], encoder: Encoder, tau: float = TAU, alpha: float = ALPHA
+    predicted: Iterable[str], reference: Iterable[str], encoder: Encoder, tau: float = TAU, alpha: float = ALPHA
 ) -> StepScores:
     """Scores of one item's predicted steps against its reference steps.
 
@@ -73,16 +87,28 @@ def score_steps(
 
 
 def score_items(
-    items: Sequence[tuple[Sequence[str], Sequence[str]]], encoder: Encoder, tau: float = TAU, alpha: float = ALPHA
+    items: Iterable[tuple[Iterable[str], Iterable[str]]], encoder: Encoder, tau: float = TAU, alpha: float = ALPHA
 ) -> list[StepScores]:
     """Scores of many items, given as ``(predicted, reference)``; each different text is embedded once.
 
-    Raises ``CrystalError`` where the steps of an item are one text instead of a list of texts, or
-    where the encoder returns something that cannot be compared.
+    Raises ``CrystalError`` where the steps of an item are no list of texts, where ``tau`` lies outside of
+    ``[-1, 1]`` or ``alpha`` outside of ``[0, 1]``, and where the encoder returns something that cannot be
+    compared.
     """
-    for index, steps in enumerate(items):
-        if any(isinstance(texts, str) for texts in steps):
-            raise CrystalError(f"Item {index}: steps must be a list of texts, not one text; wrap it in a list.")
+    if not abs(tau) <= 1 + ROUNDING:
+        raise CrystalError(f"tau is {tau}; a similarity threshold lies between -1 and 1.")
+    if not 0 <= alpha <= 1:
+        raise CrystalError(f"alpha is {alpha}; the weight of order lies between 0 and 1.")
+    checked = [tuple(_texts(steps, index) for steps in item) for index, item in enumerate(items)]
     table = EmbeddingTable(encoder)
-    table.add(text for steps in items for texts in steps for text in texts)
-    return [score_embedded(table.rows(predicted), table.rows(reference), tau, alpha) for predicted, reference in items]
+    table.add(text for item in checked for steps in item for text in steps)
+    return [
+        score_embedded(table.rows(predicted), table.rows(reference), tau, alpha) for predicted, reference in checked
+    ]
+
+
+def _texts(steps: Iterable[str], index: int) -> list[str]:
+    texts = None if isinstance(steps, str) or not isinstance(steps, Iterable) else list(steps)
+    if texts is None or not all(isinstance(text, str) for text in texts):
+        raise CrystalError(f"Item {index}: steps must be a list of texts, not {steps!r:.60}.")
+    return texts

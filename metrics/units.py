@@ -11,7 +11,8 @@ from functools import lru_cache
 
 _MAX_UNIT_CHARS = 60
 _MAX_POWER = 6
-_MAX_UNIT_WORDS = 4
+#: No unit has more words ("kilograms per cubic meter" has four).
+MAX_UNIT_WORDS = 5
 
 Dimension = tuple[tuple[str, int], ...]
 
@@ -152,7 +153,7 @@ def split_unit(text: str) -> tuple[str, Unit | None]:
     if attached:
         return text[: attached.start()].rstrip(), parse_unit(attached[0])
     words = text.split(" ")
-    for start in range(max(1, len(words) - _MAX_UNIT_WORDS), len(words)):
+    for start in range(max(1, len(words) - MAX_UNIT_WORDS), len(words)):
         candidate = " ".join(words[start:])
         if is_neutral_unit(candidate):
             return " ".join(words[:start]), None

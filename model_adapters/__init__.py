@@ -1,1 +1,1 @@
-"""Models that the harness can call by id; ``manifests`` lists them, the classes load only when they are asked for."""
+"""What the harness calls as a model: stand-ins, replays, and tiny models for tests."""

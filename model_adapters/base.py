@@ -1,6 +1,5 @@
 """What the models share that answer without weights: arguments, ranks, and the rows of the dataset without images."""
 
-import os
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
@@ -12,6 +11,7 @@ from lmms_eval.api.instance import Instance
 from lmms_eval.api.model import lmms
 from loguru import logger as eval_logger
 
+from .. import ranks
 from ..errors import CrystalError
 
 # What the harness passes to every model, beside --model_args; nothing here depends on them.
@@ -56,8 +56,8 @@ class OfflineModel(lmms):
         self.accelerator = Accelerator()
         self.device: torch.device = self.accelerator.device
         # As the harness counts ranks: without a GPU the accelerator takes each process of torchrun for the only one.
-        self._rank = int(os.environ.get("RANK", 0))
-        self._world_size = int(os.environ.get("WORLD_SIZE", 1))
+        self._rank = ranks.rank()
+        self._world_size = ranks.world_size()
 
     @abstractmethod
     def respond(self, rows: Dataset, index: int) -> str:

@@ -1,6 +1,5 @@
 """``crystal_hf``: every open vision-language model that transformers loads with ``AutoModelForImageTextToText``."""
 
-import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn
@@ -12,8 +11,8 @@ from lmms_eval.api.model import lmms
 from loguru import logger as eval_logger
 from tqdm import tqdm
 
-from ..crystal_task.errors import stop_the_run
-from ..errors import CrystalError
+from .. import ranks
+from ..errors import CrystalError, stop_the_run
 from .base import refuse_unknown
 from .batching import Batches, buckets
 from .conversation import ChatFormat, Conversation, model_inputs
@@ -79,8 +78,8 @@ class CrystalHF(lmms):
         self.model_name = None if model_name is None else str(model_name)
         self._batches = Batches(_batch_size(batch_size))
         # As the harness counts ranks: without a GPU the accelerator takes each process of torchrun for the only one.
-        self._rank = int(os.environ.get("RANK", 0))
-        self._world_size = int(os.environ.get("WORLD_SIZE", 1))
+        self._rank = ranks.rank()
+        self._world_size = ranks.world_size()
         self.accelerator = Accelerator(cpu=str(device) == "cpu")
         self.device: torch.device = self.accelerator.device
         placement = _placement(device_map, self.device, self._world_size)

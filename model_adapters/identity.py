@@ -16,7 +16,7 @@ from typing import Any
 from lmms_eval.utils import simple_parse_args_string
 
 from ..crystal_task.observe import Run, leaf_tasks
-from ..crystal_task.scoring import TaskRun, run_of
+from ..crystal_task.scoring import loaded_task
 
 #: Model arguments that say where and how fast responses are made, not which: a run may resume with others.
 INDIFFERENT = re.compile(
@@ -81,12 +81,6 @@ def without_secrets(text: str) -> str:
     return ADDRESS.sub(r"\1", SECRET_VALUE.sub("", text))
 
 
-def task_run(task: Any) -> TaskRun | None:
-    """What this package knows of a task of the harness; None for the tasks of others."""
-    docs = getattr(task, "eval_docs", None)
-    return run_of(docs) if "crystal_task" in getattr(docs, "column_names", ()) else None
-
-
 def _words(then: Mapping[str, str], now: Mapping[str, str], what: str) -> Iterator[str]:
     for name in sorted(then.keys() | now.keys()):
         old, new = then.get(name, "not set"), now.get(name, "not set")
@@ -102,9 +96,12 @@ def _flat(value: Mapping[str, Any], leading: str = "") -> dict[str, str]:
 
 
 def _task_identity(task: Any) -> dict[str, Any]:
-    ours = task_run(task)
+    ours = loaded_task(getattr(task, "eval_docs", None))
     # Of another package's task only the settings are known as a whole; its prompts are compared one by one.
-    known = {"prompt": ours.prompt.hash, "dataset": ours.data_hash} if ours else {"version": str(task.VERSION)}
+    if ours:
+        known = {"prompt": ours.prompt.hash, "dataset": ours.scorer_signature(None).data}
+    else:
+        known = {"version": str(task.VERSION)}
     return {**known, "generation setting": dict(task.config.generation_kwargs or {})}
 
 

@@ -1,16 +1,48 @@
-"""The models that the package adds to the harness: each id with its class for chat tasks and for simple ones."""
+"""Entry point of the harness: the models of this package, and with them its tasks.
 
-from lmms_eval.models.registry_v2 import ModelManifest
+The harness has an entry-point group for models and none for tasks. It loads the models' entry points
+before it looks for tasks, so registering both here is in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ..crystal_task.observe import Run, surround
+from ..crystal_task.plugin import register_tasks
+
+if TYPE_CHECKING:
+    from lmms_eval.models.registry_v2 import ModelManifest
 
 PACKAGE = __package__
 
 
+@contextmanager
+def _kept(lm: Any, run: Run, cli_args: Any) -> Iterator[None]:
+    """A run with a journal, and with the time limits that its API calls were given."""
+    # Late: these import parts of the harness, which imports this module while it is half imported itself.
+    from .resume import journaled
+    from .timeouts import keep_to_timeout
+
+    keep_to_timeout(lm, getattr(cli_args, "model_args", None))
+    with journaled(lm, run, cli_args):
+        yield
+
+
 def manifests() -> list[ModelManifest]:
-    """One manifest a model; the classes are named, not imported, so that listing them costs nothing.
+    """One manifest a model, each with a class for chat and one for simple tasks; registers the tasks as well.
+
+    The classes are named, not imported, so that listing them costs nothing.
 
     >>> [manifest.model_id for manifest in manifests()]
     ['crystal_hf', 'crystal_scripted', 'crystal_replay']
     """
+    from lmms_eval.models.registry_v2 import ModelManifest
+
+    register_tasks()
+    surround(_kept)
     return [
         ModelManifest(model_id="crystal_hf", chat_class_path=f"{PACKAGE}.hf.CrystalHF"),
         ModelManifest(

@@ -14,6 +14,7 @@ from typing import Any
 from loguru import logger as eval_logger
 from tqdm import tqdm
 
+from ..crystal_task.cleaning import replace_surrogates
 from ..crystal_task.fields import pack_fields
 from ..errors import CrystalError
 
@@ -40,6 +41,8 @@ class Prediction:
     answer: str | None = None
     # The file, and the line or key in it, for messages.
     where: str = field(default="", compare=False)
+    # The generation signature that a sample of this package carries.
+    generation: str = field(default="", compare=False)
 
     @property
     def response(self) -> str:
@@ -62,6 +65,14 @@ class Predictions(Mapping[int, Prediction]):
 
     def __len__(self) -> int:
         return len(self.by_index)
+
+    @property
+    def generation(self) -> str:
+        """How the predictions were made, where all say the same; else no more than that some were scripted."""
+        stated = {prediction.generation for prediction in self.values()}
+        if len(stated) == 1:
+            return stated.pop()
+        return "scripted:yes" if any(text.endswith("scripted:yes") for text in stated) else ""
 
     def check_indices(self, items: int, dataset: str) -> None:
         """Raise ``CrystalError`` if a prediction is for an item that a dataset of so many ``items`` does not have."""
@@ -87,14 +98,19 @@ def read_predictions(path: str | Path, progress: bool = False) -> Predictions:
     ...     read_predictions(folder)[7].answer
     '2'
     """
-    source = Path(path).expanduser()
-    if source.is_dir():
-        found = _from_folder(source, progress)
-    elif source.is_file():
-        found = _from_file(source)
-    else:
-        raise CrystalError(f"There is no file or folder {source} (predictions=), seen from {Path.cwd()}.")
-    return Predictions(source, _unique(found))
+    if not str(path).strip():
+        raise CrystalError("predictions= is empty; give a file or a folder of predictions.")
+    try:
+        source = Path(path).expanduser()
+        if source.is_dir():
+            found = _from_folder(source, progress)
+        elif source.is_file():
+            found = _from_file(source)
+        else:
+            raise CrystalError(f"There is no file or folder {source}, seen from {Path.cwd()}; correct predictions=.")
+        return Predictions(source, _unique(found))
+    except (OSError, RuntimeError) as error:  # names that are too long, homes of nobody, folders without permission
+        raise CrystalError(f"predictions={path!s:.80} cannot be read: {error}.") from error
 
 
 def _unique(found: Iterable[tuple[int, Prediction]]) -> dict[int, Prediction]:
@@ -170,12 +186,16 @@ def _index(value: object, where: str) -> int:
 
 def _prediction(value: object, where: str) -> Prediction:
     if isinstance(value, str):
-        return Prediction(text=_storable(value), where=where)
+        return Prediction(text=replace_surrogates(value), where=where)
     if not isinstance(value, dict):
         raise CrystalError(f"{where} should be an object with reasoning_steps and answer, or a text.")
-    sample = next((key for key in SAMPLE_KEYS if key in value), None)
+    samples = [key for key in SAMPLE_KEYS if key in value]
+    sample = next((key for key in samples if value[key] not in (None, [], [[]])), samples[0] if samples else None)
     if sample is not None:
-        return Prediction(text=_storable(_sample_text(value[sample], f"{where}, {sample}")), where=where)
+        text = replace_surrogates(_sample_text(value[sample], f"{where}, {sample}"))
+        record = value.get("crystal")
+        generation = record.get("generation") if isinstance(record, dict) else None
+        return Prediction(text=text, where=where, generation=generation if isinstance(generation, str) else "")
     if "reasoning_steps" in value:
         return _fields(value, where)
     name = next((key for key in TEXT_KEYS if key in value), None)
@@ -187,7 +207,7 @@ def _prediction(value: object, where: str) -> Prediction:
     text = value[name]
     if not isinstance(text, str | None):
         raise CrystalError(f"{where}: {name} should be a text.")
-    return Prediction(text=_storable(text or ""), where=where)
+    return Prediction(text=replace_surrogates(text or ""), where=where)
 
 
 def _fields(value: Mapping[str, Any], where: str) -> Prediction:
@@ -202,8 +222,8 @@ def _fields(value: Mapping[str, Any], where: str) -> Prediction:
     if not isinstance(answer, str | None):
         raise CrystalError(f"{where}: answer should be a text.")
     return Prediction(
-        steps=tuple(_storable(step) for step in steps),
-        answer=None if answer is None else _storable(answer),
+        steps=tuple(replace_surrogates(step) for step in steps),
+        answer=None if answer is None else replace_surrogates(answer),
         where=where,
     )
 
@@ -215,11 +235,6 @@ def _sample_text(value: object, where: str) -> str:
     if not isinstance(value, str):
         raise CrystalError(f"{where} should be a list that holds the text of a response.")
     return value
-
-
-def _storable(text: str) -> str:
-    # A lone surrogate cannot be written as UTF-8: the harness would lose the rest of its samples file.
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _read(file: Path) -> str:

@@ -5,8 +5,7 @@ from pathlib import Path
 from datasets import Dataset
 from loguru import logger as eval_logger
 
-from ..crystal_task.errors import stop_the_run
-from ..errors import CrystalError
+from ..errors import CrystalError, stop_the_run
 from .base import OfflineModel, refuse_unknown
 from .predictions import NAMES_SHOWN, read_predictions
 
@@ -21,6 +20,8 @@ class CrystalReplay(OfflineModel):
 
     model_id = "crystal_replay"
     elsewhere = ""
+    # How the predictions were made, as a generation signature; empty where their files do not say.
+    replayed_generation: str
 
     @stop_the_run
     def __init__(self, predictions: object = None, model_name: object = None, **other: object):
@@ -29,6 +30,7 @@ class CrystalReplay(OfflineModel):
             raise CrystalError("crystal_replay needs --model_args predictions=PATH, a file or folder to score.")
         super().__init__(model_name or f"{self.model_id}-{Path(str(predictions)).stem}")
         self.predictions = read_predictions(str(predictions), progress=self.rank == 0)
+        self.replayed_generation = self.predictions.generation
         if self.rank == 0:
             eval_logger.info(f"crystal_replay read {len(self.predictions)} predictions from {self.predictions.source}.")
 

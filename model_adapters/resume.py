@@ -19,14 +19,14 @@ from loguru import logger
 from platformdirs import user_cache_dir
 from tqdm import tqdm
 
-from ..crystal_task.errors import stop_the_run
+from .. import ranks
 from ..crystal_task.observe import Run, leaf_tasks
-from ..crystal_task.scoring import TaskRun
+from ..crystal_task.scoring import LoadedTask, loaded_task
 from ..crystal_task.settings import APP_NAME
-from ..errors import CrystalError
+from ..errors import CrystalError, stop_the_run
 from .base import OfflineModel
 from .calling import Place, call_all, quietly
-from .identity import digest, run_hash, run_identity, task_run, without_secrets
+from .identity import digest, run_hash, run_identity, without_secrets
 from .journal import EDITION, Entry, Journal, Key
 from .launcher import ending_with_launcher
 from .saving import forget, when_saved
@@ -59,7 +59,7 @@ def journaled(lm: Any, run: Run, cli_args: Any = None) -> Iterator[None]:
             yield
     finally:
         del lm.generate_until
-    if _rank() == 0:
+    if ranks.is_main():
         when_saved(resumption.finish, anything=cli_args is not None)
 
 
@@ -77,13 +77,17 @@ def _begin(lm: Any, run: Run, cli_args: Any) -> Resumption | None:
         return None
     path = default_folder(run, cli_args) if unasked else Path(folder)
     try:
-        journal = Journal(path, run_identity(run, cli_args), _rank())
+        journal = Journal(path, run_identity(run, cli_args), ranks.rank())
     except CrystalError as error:
         if not unasked:
             raise
         logger.warning(str(error))
         return None
-    tasks = {str(task.config.task): ours for task in leaf_tasks(run.tasks) if (ours := task_run(task))}
+    tasks = {
+        str(task.config.task): ours
+        for task in leaf_tasks(run.tasks)
+        if (ours := loaded_task(getattr(task, "eval_docs", None)))
+    }
     return Resumption(lm, journal, tasks)
 
 
@@ -99,7 +103,7 @@ class Resumption:
     ``tasks`` are this package's tasks by name; their images are part of what a response answers.
     """
 
-    def __init__(self, lm: Any, journal: Journal, tasks: Mapping[str, TaskRun]) -> None:
+    def __init__(self, lm: Any, journal: Journal, tasks: Mapping[str, LoadedTask]) -> None:
         self.lm = lm
         self.journal = journal
         self.tasks = tasks
@@ -115,7 +119,7 @@ class Resumption:
         outputs: list[Any] = [self._known(key) for key in keys]
         missing = [place for place, output in enumerate(outputs) if output is None]
         self._tell(keys, outputs)
-        hidden = _rank() != 0 or len(missing) < 2
+        hidden = not ranks.is_main() or len(missing) < 2
         with tqdm(total=len(requests), initial=len(requests) - len(missing), desc="Responses", disable=hidden) as bar:
 
             def keep(made: Mapping[Place, Any]) -> None:
@@ -182,14 +186,14 @@ class Resumption:
         self._told = True
         wanted = sum(key is not None for key in keys)
         found = sum(output is not None for output in outputs)
-        share = f" (rank {_rank()}, its share)" if int(os.environ.get("WORLD_SIZE", "1")) > 1 else ""
+        share = f" (rank {ranks.rank()}, its share)" if ranks.world_size() > 1 else ""
         if found:
             logger.info(f"Journal: resuming, {found} of {wanted} responses found in {self.journal.open}{share}.")
         elif self.journal.entries:
             logger.warning(
                 f"Journal: none of the responses in {self.journal.open} answers one of these {wanted} requests{share}."
             )
-        elif _rank() == 0:
+        elif ranks.is_main():
             logger.info(f"Journal: responses are kept in {self.journal.open}; after a kill the same command resumes.")
 
 
@@ -201,7 +205,3 @@ def _in_lockstep(lm: Any) -> bool:
     """Whether the processes of a run must call the model equally often; after a kill they have unequal shares left."""
     spread = getattr(getattr(lm, "accelerator", None), "distributed_type", "")
     return getattr(lm, "_tp_world_size", 1) > 1 or str(getattr(spread, "value", spread)) in LOCKSTEP
-
-
-def _rank() -> int:
-    return int(os.environ.get("RANK", "0"))

@@ -3,9 +3,8 @@
 from datasets import Dataset
 from loguru import logger as eval_logger
 
-from ..crystal_task.errors import stop_the_run
 from ..crystal_task.item import Item
-from ..errors import CrystalError
+from ..errors import CrystalError, stop_the_run
 from .base import OfflineModel, refuse_unknown
 from .personas import PERSONAS, write
 
@@ -25,7 +24,7 @@ class CrystalScripted(OfflineModel):
     elsewhere = "This text was written by crystal_scripted, a scripted stand-in that is no model."
 
     @stop_the_run
-    def __init__(self, persona: object = "oracle", model_name: object = None, seed: object = SEED, **other: object):
+    def __init__(self, persona: object = None, model_name: object = None, seed: object = SEED, **other: object):
         refuse_unknown(self.model_id, ("persona", "model_name", "seed"), other)
         self.persona = _known_persona(persona)
         self.seed = _whole_number(seed)
@@ -49,6 +48,9 @@ class CrystalScriptedSimple(CrystalScripted):
 
 def _known_persona(name: object) -> str:
     if str(name) not in PERSONAS:
+        known = ", ".join(PERSONAS)
+        if name is None:
+            raise CrystalError(f"crystal_scripted needs --model_args persona=NAME; choose from {known}.")
         raise CrystalError(f"crystal_scripted has no persona {name}; choose persona= from {', '.join(PERSONAS)}.")
     return str(name)
 

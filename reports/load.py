@@ -13,7 +13,7 @@ from ..errors import CrystalError
 class Mean:
     """A macro mean as a result file states it; the interval is missing where the run did not compute one."""
 
-    mean: float
+    mean: float | None
     low: float | None = None
     high: float | None = None
     items: int | None = None
@@ -40,19 +40,27 @@ class Result:
 
 
 def load_results(paths: Iterable[Path]) -> list[Result]:
-    """CRYSTAL results under the given paths, the newest of each model and task: by task, best Match F1 first.
+    """CRYSTAL results under the given paths: those scored alike together, best Match F1 first.
+
+    Of several runs with the same model, task and signatures the newest counts.
 
     Raises ``CrystalError`` where a path does not exist, a file is no JSON, or nothing is found.
     """
-    newest: dict[tuple[str, str], Result] = {}
+    newest: dict[tuple[str, ...], Result] = {}
     for file in _result_files(paths):
         for result in _read(file):
-            newest[(result.task, result.model)] = result
+            newest[(result.task, result.model, result.scorer, result.generation)] = result
     if not newest:
         raise CrystalError(
-            f"No CRYSTAL results under {', '.join(map(str, paths))}; give the folder that --output_path named."
+            f"No CRYSTAL results under {', '.join(map(str, paths))}; give the folder that --output_path named (a run "
+            "with --predict_only leaves none)."
         )
-    return sorted(newest.values(), key=lambda result: (result.task, -result.metrics["match_f1"].mean, result.model))
+    return sorted(newest.values(), key=_place)
+
+
+def _place(result: Result) -> tuple[str, int, str, float, str]:
+    """By task, the runs over most items first, those scored alike together, best Match F1 first."""
+    return result.task, -result.items, result.scorer, -(result.metrics["match_f1"].mean or 0), result.model
 
 
 def _result_files(paths: Iterable[Path]) -> list[Path]:
@@ -67,25 +75,24 @@ def _result_files(paths: Iterable[Path]) -> list[Path]:
 
 def _read(file: Path) -> list[Result]:
     try:
-        content = json.loads(file.read_text("utf-8"))
-        sections: dict[str, Any] = content.get("crystal", {})
-    except (ValueError, AttributeError, OSError) as error:
-        raise CrystalError(f"{file} is no results file of lmms-eval ({error}); delete it or leave it out.") from error
-    return [
-        Result(
-            file=file,
-            model=_model_name(content, section),
-            task=task,
-            scorer=section["scorer"],
-            generation=section["generation"],
-            metrics={name: Mean(**value) for name, value in section["metrics"].items()},
-            items=section["items"],
-            of=section["of"],
-            differs_from_paper=tuple(section["differs_from_paper"]),
-        )
-        for task, section in sections.items()
-    ]
+        sections = json.loads(file.read_text("utf-8")).get("crystal", {})
+        # A run with --predict_only has no metrics.
+        scored = {task: section for task, section in sections.items() if "match_f1" in section["metrics"]}
+        return [_result(file, task, section) for task, section in scored.items()]
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+        problem = f"{type(error).__name__}: {error}"
+        raise CrystalError(f"{file} is no results file of lmms-eval ({problem}); delete it or leave it out.") from error
 
 
-def _model_name(content: dict[str, Any], section: dict[str, Any]) -> str:
-    return section.get("model") or content.get("model_name") or content.get("model_source") or "unknown"
+def _result(file: Path, task: str, section: dict[str, Any]) -> Result:
+    return Result(
+        file=file,
+        model=section["model"],
+        task=task,
+        scorer=section["scorer"],
+        generation=section["generation"],
+        metrics={name: Mean(**value) for name, value in section["metrics"].items()},
+        items=section["items"],
+        of=section["of"],
+        differs_from_paper=tuple(section["differs_from_paper"]),
+    )

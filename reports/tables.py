@@ -1,19 +1,20 @@
 """Tables for the terminal."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 
 from rich import box
 from rich.table import Table
 
-from .load import Result
+from .load import Mean, Result
 
 
 def _mean(metric: str) -> Callable[[Result], str]:
-    def cell(result: Result) -> str:
-        value = result.metrics.get(metric)
-        return "-" if value is None else f"{value.mean:.3f}"
+    return lambda result: _number(result.metrics.get(metric))
 
-    return cell
+
+def _number(value: Mean | None) -> str:
+    return "-" if value is None or value.mean is None else f"{value.mean:.3f}"
 
 
 def _interval(result: Result) -> str:
@@ -21,65 +22,111 @@ def _interval(result: Result) -> str:
     return "-" if value.low is None or value.high is None else f"{value.low:.3f}-{value.high:.3f}"
 
 
+def _order(result: Result) -> str:
+    """``lis`` where it says something, with the number of items behind it."""
+    value = result.metrics.get("lis_multi")
+    return f"{_number(value)} ({value.items})" if value and value.items else "- (0)"
+
+
 def _steps(result: Result) -> str:
-    return f"{result.metrics['steps'].mean:.1f}"
+    value = result.metrics.get("steps")
+    return "-" if value is None or value.mean is None else f"{value.mean:.1f}"
 
 
 def _items(result: Result) -> str:
     return str(result.items) if result.items == result.of else f"{result.items}/{result.of}"
 
 
-#: Heading, cell, and the width of terminal from which on the column is shown. ``lis_multi`` stands for
-#: lis, which is 1 by rule where fewer than two steps matched.
-COLUMNS: tuple[tuple[str, Callable[[Result], str], int], ...] = (
-    ("Items", _items, 0),
-    ("Acc.", _mean("accuracy"), 0),
-    ("strict", _mean("accuracy_strict"), 0),
-    ("Match F1", _mean("match_f1"), 0),
-    ("95 % int.", _interval, 100),
-    ("Prec.", _mean("precision"), 0),
-    ("Recall", _mean("recall"), 0),
-    ("Ord. F1", _mean("ordered_f1"), 0),
-    ("LIS 2+", _mean("lis_multi"), 90),
-    ("Steps", _steps, 80),
-    ("Usable", _mean("format_usable"), 110),
-    ("Trunc.", _mean("truncated"), 110),
+#: Heading and cell of each column.
+COLUMNS: tuple[tuple[str, Callable[[Result], str]], ...] = (
+    ("Items", _items),
+    ("Acc.", _mean("accuracy")),
+    ("strict", _mean("accuracy_strict")),
+    ("Match F1", _mean("match_f1")),
+    ("95 % int.", _interval),
+    ("Prec.", _mean("precision")),
+    ("Recall", _mean("recall")),
+    ("Ord. F1", _mean("ordered_f1")),
+    ("LIS 2+", _order),
+    ("Steps", _steps),
+    ("Usable", _mean("format_usable")),
+    ("Trunc.", _mean("truncated")),
+)
+#: Columns that a narrow terminal goes without, the first first.
+DISPENSABLE = ("95 % int.", "Ord. F1", "Prec.", "Steps", "LIS 2+", "strict")
+#: A name that is longer is folded.
+NAME_WIDTH = 28
+LEGEND = (
+    "Acc. accuracy, strict accuracy_strict, Ord. F1 ordered_f1, LIS 2+ lis_multi (items behind it), Usable "
+    "format_usable, Trunc. truncated; the interval is Match F1's."
 )
 
 
-def results_table(results: Sequence[Result], width: int) -> Table:
-    """One row a model, for a terminal of the given width; rows of several tasks are named by task too."""
-    tasks = sorted({result.task for result in results})
+def blocks(results: Sequence[Result], width: int) -> Iterator[tuple[Table, list[str]]]:
+    """For each task and way of scoring a table of its models, and what has to be known beside it.
+
+    ``width`` is that of the terminal, in characters. Rows of one table may be compared with each other.
+    """
+    for (task, scorer), rows in groupby(results, key=lambda result: (result.task, result.scorer)):
+        block = list(rows)
+        names = _names(block)
+        hidden = _hidden(block, names, width)
+        yield _table(task, block, names, hidden), _notes(scorer, block, names, hidden)
+
+
+def _hidden(block: Sequence[Result], names: Sequence[str], width: int) -> list[str]:
+    """The columns that do not fit."""
+    needed = {heading: 2 + max(len(heading), *(len(cell(row)) for row in block)) for heading, cell in COLUMNS}
+    left = width - 2 - min(NAME_WIDTH, max(map(len, names)))
+    hidden: list[str] = []
+    while sum(needed.values()) > left and len(hidden) < len(DISPENSABLE):
+        hidden.append(DISPENSABLE[len(hidden)])
+        needed.pop(hidden[-1])
+    return hidden
+
+
+def _names(block: Sequence[Result]) -> list[str]:
+    """Names of the rows; runs of one model that differ in their generation are numbered."""
+    models = [result.model for result in block]
+    numbered = [
+        f"{model} ({models[: place + 1].count(model)})" if models.count(model) > 1 else model
+        for place, model in enumerate(models)
+    ]
+    return [f"{name}*" if result.scripted else name for name, result in zip(numbered, block, strict=True)]
+
+
+def _table(task: str, block: Sequence[Result], names: Sequence[str], hidden: Sequence[str]) -> Table:
     table = Table(
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         padding=(0, 1, 0, 0),
-        title=f"{', '.join(tasks)}: macro means over items",
+        title=f"{task}: macro means over items",
         title_justify="left",
     )
-    table.add_column("Model", overflow="fold")
-    if len(tasks) > 1:
-        table.add_column("Task", overflow="fold")
-    shown = [(heading, cell) for heading, cell, least in COLUMNS if width >= least]
+    table.add_column("Model", overflow="fold", min_width=min(NAME_WIDTH, max(map(len, names))))
+    shown = [(heading, cell) for heading, cell in COLUMNS if heading not in hidden]
     for heading, _ in shown:
         table.add_column(heading, justify="right", no_wrap=True)
-    for result in results:
-        names = [f"{result.model}*" if result.scripted else result.model]
-        names += [result.task] if len(tasks) > 1 else []
-        table.add_row(*names, *(cell(result) for _, cell in shown))
+    for name, result in zip(names, block, strict=True):
+        table.add_row(name, *(cell(result) for _, cell in shown))
     return table
 
 
-def footnotes(results: Sequence[Result]) -> list[str]:
-    """What has to be known beside the table: signatures, and what the rows may not be compared with."""
+def _notes(scorer: str, block: Sequence[Result], names: Sequence[str], hidden: Sequence[str]) -> list[str]:
     notes = []
-    if any(result.scripted for result in results):
-        notes.append("* a scripted stand-in with a known behaviour, not a model")
-    scorers = sorted({result.scorer for result in results})
-    if len(scorers) > 1:
-        notes.append("The rows were scored differently; compare only rows of one scorer signature:")
-    notes += [f"scorer: {scorer}" for scorer in scorers]
-    reasons = sorted({reason for result in results for reason in result.differs_from_paper})
-    if reasons:
-        notes.append("Not comparable with the paper's table: " + "; ".join(reasons) + ".")
+    if hidden:
+        notes.append(f"Hidden at this width: {', '.join(hidden)}.")
+    if any(result.scripted for result in block):
+        notes.append("* written by a scripted stand-in with a known behaviour, not by a model")
+    for name, result in zip(names, block, strict=True):
+        if [other.model for other in block].count(result.model) > 1:
+            notes.append(f"{name}: {result.generation}")
+    notes.append(f"scorer: {scorer}")
+    shared = [reason for reason in block[0].differs_from_paper if all(reason in r.differs_from_paper for r in block)]
+    if shared:
+        notes.append("Not comparable with the paper's table: " + "; ".join(shared) + ".")
+    for name, result in zip(names, block, strict=True):
+        own = [reason for reason in result.differs_from_paper if reason not in shared and not result.scripted]
+        if own:
+            notes.append(f"{name} is not comparable with the paper's table: " + "; ".join(own) + ".")
     return notes

@@ -71,6 +71,22 @@ HOSTILE = {
     "answers": "Answer:\n" * (SIZE // 8),
     "boxes": "\\boxed{" * (SIZE // 7),
     "digits": "9" * SIZE,
+    "quotes and slashes": HEAD + '"//' * (SIZE // 3),
+    "quotes and opened comments": HEAD + '"/*' * (SIZE // 3),
+    "quotes and comments": HEAD + '"/**/ # ' * (SIZE // 8),
+    "tags in broken JSON": '{"a": "<think>' * (SIZE // 14),
+    "blocks and broken JSON": '<think></think>{"a": ["' * (SIZE // 22),
+    "JSON Lines": '{"step": "a"}\n' * (SIZE // 14),
+    "step objects": '{"step": 1, "text": "b"}\n' * (SIZE // 26),
+    "answer objects": '{"answer": "B"} ' * (SIZE // 16),
+    "lists in a line": '["a"] ' * (SIZE // 6),
+    "rows": "| Step | x |\n|---|---|\n" + "|1|a|\n" * (SIZE // 6),
+    "step tags": "<step>" * (SIZE // 6) + "</step>",
+    "sections": "<reasoning>" * (SIZE // 11),
+    "abbreviations": "Step 1: a\nThe answer is " + "Dr. A. " * (SIZE // 7),
+    "excuses": "sorry " * (SIZE // 6),
+    "steps without spaces": "步骤1：a。" * (SIZE // 7),
+    "fillers": '{"steps": [' + '"...", ' * (SIZE // 7) + '"' + "[" * SIZE,
     "noise": "".join(_random.choice('{}[]",:\\ na1') for _ in range(SIZE)),
     "pieces": "".join(_random.choice(_PIECES) for _ in range(SIZE // 4)),
 }
@@ -81,9 +97,9 @@ pieces = st.lists(st.sampled_from([*_PIECES, "\ud800", "\x00", "Step 1: ", "Answ
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_100_kb_of_hostile_text_take_less_than_two_seconds(text):
     for parse in (parse_response, parse_released):
-        begin = time.perf_counter()
+        begin = time.thread_time()
         assert parse(text).status in STATUSES
-        assert time.perf_counter() - begin < LIMIT_S
+        assert time.thread_time() - begin < LIMIT_S
 
 
 @pytest.mark.parametrize(
@@ -102,9 +118,9 @@ def test_100_kb_of_sound_json_take_less_than_50_ms(value):
     assert len(text) > 0.8 * SIZE
     durations = []
     for _ in range(5):
-        begin = time.perf_counter()
+        begin = time.thread_time()
         assert parse_response(text).is_usable
-        durations.append(time.perf_counter() - begin)
+        durations.append(time.thread_time() - begin)
     # The best of five: what else the machine does is not the parser's.
     assert min(durations) < LIMIT_SOUND_S
 

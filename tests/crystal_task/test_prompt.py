@@ -51,6 +51,13 @@ def test_transparency_becomes_white_and_turned_photographs_stand_upright():
     assert as_rgb(turned).size == (4, 8)
 
 
+def test_sixteen_bits_of_grey_are_scaled_and_not_cut_off():
+    deep = Image.new("I;16", (2, 1))
+    deep.putpixel((0, 0), 65535)
+    deep.putpixel((1, 0), 25700)
+    assert [as_rgb(deep).getpixel((x, 0))[0] for x in (0, 1)] == [255, 100]
+
+
 @pytest.fixture
 def authors(tmp_path, monkeypatch):
     """A script that stands for the authors', with the check set to its prompt; a user's data folder of its own."""

@@ -102,14 +102,6 @@ def test_a_fence_that_closes_over_a_missing_bracket_is_no_truncation():
 @pytest.mark.parametrize(
     "text",
     [
-        f"<think>no</think>{SOUND_TEXT}",
-        f"<THINKING>no {{}}</THINKING>\n{SOUND_TEXT}",
-        f"<think>one</think><think>two</think>{SOUND_TEXT}",
-        f"<think>a<think>b</think>c</think>{SOUND_TEXT}",
-        f"<think>\n<think>opened twice</think>{SOUND_TEXT}",
-        f'draft {{"answer": "D"}}</think>{SOUND_TEXT}',
-        f"{SOUND_TEXT}<think>is that right?</think>",
-        f"◁think▷no◁/think▷{SOUND_TEXT}",
         f"```json\n{SOUND_TEXT}\n```",
         f"```\n{{}}\n```\ntext {{if}} [1]\n```json\n{SOUND_TEXT}\n```<|im_end|>",
         f"\ufeff{SOUND_TEXT}",
@@ -154,6 +146,16 @@ def test_a_fence_that_closes_over_a_missing_bracket_is_no_truncation():
         '{"reasoning_steps": [{"id": 1, "description": "Look"}, {"id": 2, "description": "Read"}], "answer": "B"}',
         '[{"step": 1, "text": "Look"}, {"step": 2, "text": "Read"}, {"answer": "B"}]',
         '{"reasoning_steps": ["Look", "Read"], "answer": {"letter": "B"}}',
+        '{"reasoning_steps": [{"id": 1, "claim": "Look"}, {"id": 2, "claim": "Read"}], "answer": "B"}',
+        '{"steps": ["Look", "Read"], "solution": "B"}',
+        '{"thinking": "Look\\nRead", "answer": "B"}',
+        '{"analysis": "1. Look 2. Read", "answer": "B"}',
+        '{"thinking": "I wonder", "reasoning_steps": ["Look", "Read"], "answer": "B"}',
+        '{"Schritte": ["Look", "Read"], "Antwort": "B"}',
+        '{"pasos": ["Look", "Read"], "respuesta": "B"}',
+        '{"étapes": ["Look", "Read"], "réponse": "B"}',
+        '{"步骤": ["Look", "Read"], "答案": "B"}',
+        '{"Schritt 1": "Look", "Schritt 2": "Read", "Antwort": "B"}',
     ],
 )
 def test_a_response_in_another_shape_or_other_text_is_recovered_whole(text):
@@ -210,14 +212,125 @@ def test_curly_quotes_in_sound_json_are_kept():
     assert (response.steps, response.answer, response.status) == (["The sign says “go”"], "‘B’", "valid")
 
 
-@pytest.mark.parametrize("text", ['["Look", "Read"]', '```json\n["Look", "Read"]\n```', "['Look', 'Read']"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '["Look", "Read"]',
+        '```json\n["Look", "Read"]\n```',
+        "['Look', 'Read']",
+        'Here are the steps: ["Look", "Read"]',
+    ],
+)
 def test_a_bare_list_of_strings_is_steps(text):
     assert fields(text) == (["Look", "Read"], None)
 
 
+def test_a_list_in_a_sentence_is_no_steps():
+    assert parse_response('The options are ["Look", "Read"].').status == "malformed"
+    assert fields('The options are ["a", "b"]. {"answer": "B"}') == ([], "B")
+    assert fields('{"answer": "B"}\nSources:\n```json\n["a", "b"]\n```') == ([], "B")
+
+
 def test_of_several_objects_the_last_that_holds_something_wins():
-    assert fields('{"reasoning_steps": ["a"], "answer": "A"} So {"answer": "B"}') == ([], "B")
+    draft = '{"reasoning_steps": ["draft"], "answer": "A"}'
+    assert fields(f'{draft} So {{"reasoning_steps": ["a"], "answer": "B"}}') == (["a"], "B")
     assert fields('{"answer": "A"} then {"reasoning_steps": [], "answer": ""}') == ([], "A")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"reasoning_steps": ["Look", "Read"]} then {"answer": "B"}',
+        '{"answer": "B"} since {"reasoning_steps": ["Look", "Read"]}',
+        '```json\n{"reasoning_steps": ["Look", "Read"]}\n```\n```json\n{"answer": "B"}\n```',
+        '[{"reasoning_steps": ["Look", "Read"]}, {"answer": "B"}]',
+        '["Look", "Read", {"answer": "B"}]',
+        '["Look", "Read"]\n{"answer": "B"}',
+        '{"answer": "B", "details": {"steps": ["Look", "Read"]}}',
+        '{"first": {"steps": ["Look", "Read"]}, "second": {"answer": "B"}}',
+        '{"step": "Look"}\n{"step": "Read"}\n{"answer": "B"}',
+        '{"step": 1, "text": "Look"}\n{"step": 2, "text": "Read"}\n{"answer": "B"}',
+        '{"step_1": "Look"}\n{"step_2": "Read"}\n{"answer": "B"}',
+        '{"step": 1, "thought": "Look"}\n{"step": 2, "thought": "Read", "answer": "B"}',
+        '{"step": "x"}\n{"answer": "A"}\nNo:\n{"step": "Look"}\n{"step": "Read"}\n{"answer": "B"}',
+        '{"step_1": "x", "answer": "A"} No: {"step_1": "Look"} {"step_2": "Read"} {"answer": "B"}',
+        'Step 1: Look\nStep 2: Read\n{"answer": "B"}',
+        '1. Look\n2. Read\n\n```json\n{"answer": "B"}\n```\nI hope this helps.',
+        '{"reasoning_steps": ["Look", "Read"]}\nAnswer: B',
+        '{"reasoning_steps": ["Look", "Read"]}\n\nTherefore, the answer is B.',
+        '["Look", "Read"]\n**Answer:** B',
+        'steps: ["Look", "Read"]\nanswer: B',
+        '<reasoning_steps>["Look", "Read"]</reasoning_steps><answer>B</answer>',
+        '{"reasoning_steps": ["Look", "Read"], "answer": "A"} On second thoughts: {"answer": "B"}',
+    ],
+)
+def test_steps_and_answer_in_separate_places_come_together(text):
+    response = parse_response(text)
+    assert (response.steps, response.answer, response.truncated) == (["Look", "Read"], "B", False)
+
+
+@pytest.mark.parametrize(
+    "final",
+    [
+        '{"reasoning_steps": ["Look"]}',
+        '{"reasoning_steps": ["Look", "Rea',
+        '{"reasoning_steps": ["Look"], "answer": "B',
+        '{"reasoning_steps": ["Look"]}\nThe answer is given above.',
+        '### Answer\n{"reasoning_steps": ["Look"]}\nI hope this helps.',
+    ],
+)
+def test_the_answer_of_a_draft_is_not_that_of_the_steps_after_it(final):
+    assert fields(f'{{"reasoning_steps": ["draft"], "answer": "A"}} No: {final}') == (["Look"], None)
+
+
+def test_an_object_that_breaks_off_takes_no_steps_from_a_draft():
+    draft = '{"reasoning_steps": ["draft"], "answer": "A"}'
+    assert fields(f'{draft} No: {{"answer": "B", "reasoning_steps": ["Loo') == ([], "B")
+    assert fields('{"reasoning_steps": ["Look"]} {"answer": "B"') == (["Look"], "B")
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        '{"reasoning_steps": ["...", "..."], "answer": "..."}',
+        '{"reasoning_steps": [...], "answer": "<your answer>"}',
+        '{"answer": "…"}',
+        '{"reasoning_steps": ["first step", "second step", "third step"], "answer": "the final answer"}',
+        '{"reasoning_steps": ["Step 1: ...", "Step 2: ..."], "answer": "[final answer here]"}',
+        '{"reasoning_steps": ["string"], "answer": "string"}',
+    ],
+)
+def test_the_format_repeated_says_nothing(echo):
+    for said in (SOUND_TEXT, "Step 1: Look\nStep 2: Read\nAnswer: B"):
+        assert fields(f"{said}\n\nAs in the format {echo}") == (["Look", "Read"], "B")
+        assert fields(f"The format is {echo}\n\n{said}") == (["Look", "Read"], "B")
+    assert parse_response(f"The format is {echo}.").status == "malformed"
+
+
+def test_words_of_a_format_among_others_are_said():
+    assert fields('So: {"steps": ["Find the first step", "..."], "answer": "string"}')[1] == "string"
+    assert fields('1. Look\n{"answer": "string"}') == (["Look"], "string")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"reasoning_steps": ["Look", # first\n"Read" # second\n],\n# done\n"answer": "B"}',
+        '{"reasoning_steps": ["Look", /* it is "x", "y" */ "Read" /* * */], /* so */ "answer": "B" /* . */}',
+        '{ // all\n"reasoning_steps": [ // list\n"Look" // first\n, "Read" // second\n], "answer": "B" // end\n}',
+        '{"reasoning_steps": ["Look" /* first */ "Read"], "answer": "B"}',
+        '{"reasoning_steps": ["Look", // see "x" and y\n"Read"],"answer":"B"}',
+    ],
+)
+def test_comments_are_no_part_of_the_steps(text):
+    assert fields(text) == (["Look", "Read"], "B")
+
+
+def test_what_looks_like_a_comment_inside_a_step_stays():
+    steps = ["See https://a.b # 3", "Line #3 /* is */ red // blue", 'The "path" // here', 'It is "#so" in blue']
+    for indent in (None, 2):
+        text = json.dumps({"reasoning_steps": steps, "answer": "#3"}, indent=indent).replace('\\"', '"')
+        assert fields(text) == (steps, "#3")
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,18 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 import synthetic
 import yaml
 from lmms_eval.api.instance import Instance, TokenCounts
-from lmms_eval.evaluator import evaluate as _evaluate  # noqa: F401  (hooks wrap this module's function)
 from lmms_eval_crystal.crystal_task import aggregators, hooks, judge, observe
 from lmms_eval_crystal.crystal_task.fields import pack_fields
 from lmms_eval_crystal.crystal_task.plugin import TASKS
 from lmms_eval_crystal.crystal_task.response import PLACEHOLDER_STEP
-from lmms_eval_crystal.crystal_task.scoring import RUNS, ScoreShard
+from lmms_eval_crystal.crystal_task.scoring import LOADED, NoteResponses
 from lmms_eval_crystal.crystal_task.summary import differences_from_paper
 from lmms_eval_crystal.metrics import GenerationSignature, ScorerSignature
 
@@ -64,7 +64,7 @@ def observed(monkeypatch):
 def test_a_shard_is_scored_by_document_whatever_its_order_and_place(docs, observed):
     places = [3, 1]
     instances = [instance(index, perfect(docs[index]), tokens=20) for index in places]
-    texts = ScoreShard().apply(observed(instances), docs)
+    texts = NoteResponses().apply(observed(instances), docs)
     assert texts == [perfect(docs[index]) for index in places]
     for index, text in zip(places, texts, strict=True):
         record = hooks.process_results(docs[index], [text])
@@ -76,7 +76,7 @@ def test_a_shard_is_scored_by_document_whatever_its_order_and_place(docs, observ
 
 
 def test_without_knowing_the_run_the_same_scores_are_made_on_demand(docs):
-    texts = ScoreShard().apply([[perfect(docs[index])] for index in range(COUNT)], docs)
+    texts = NoteResponses().apply([[perfect(docs[index])] for index in range(COUNT)], docs)
     with ThreadPoolExecutor(4) as pool:
         records = list(pool.map(lambda index: hooks.process_results(docs[index], [texts[index]]), range(COUNT)))
     assert [record["match_f1"] for record in records] == [1.0] * COUNT
@@ -85,25 +85,28 @@ def test_without_knowing_the_run_the_same_scores_are_made_on_demand(docs):
 
 def test_a_document_asked_for_with_another_text_is_scored_anew(docs, observed):
     instances = [instance(0, perfect(docs[0]))]
-    ScoreShard().apply(observed(instances), docs)
+    NoteResponses().apply(observed(instances), docs)
     assert hooks.process_results(docs[0], ["nothing here"])["match_f1"] == 0
     assert hooks.process_results(docs[0], [perfect(docs[0])])["match_f1"] == 1
 
 
 def test_tokens_at_the_limit_are_a_truncation(docs, observed):
     instances = [instance(0, perfect(docs[0]), tokens=50)]
-    [text] = ScoreShard().apply(observed(instances), docs)
+    [text] = NoteResponses().apply(observed(instances), docs)
     assert hooks.process_results(docs[0], [text])["truncated"] == 1
 
 
 def test_lone_surrogates_never_reach_the_samples_file(docs, observed):
-    bad = perfect(docs[0]).replace("green", "gr\ud83den")
+    bad = perfect(docs[0]).replace("green", "gr\ud83den \ud83d\ude00")
     packed = pack_fields(["a \ud800 step"], "\udfff")
     instances = [instance(0, bad), instance(1, packed)]
-    texts = ScoreShard().apply(observed(instances), docs)
+    texts = NoteResponses().apply(observed(instances), docs)
     for index, text in enumerate(texts):
         record = hooks.process_results(docs[index], [text])
         json.dumps([record, text, instances[index].resps], ensure_ascii=False).encode("utf-8")
+        if index == 0:
+            assert record["crystal"]["status"] == "recovered"
+            assert "gr\ufffden \U0001f600" in text, "a pair of surrogates is a character"
 
 
 def test_a_placeholder_counts_as_one_step_that_matches_nothing(docs):
@@ -139,11 +142,11 @@ def test_the_judge_decides_only_what_no_rule_settles(docs, observed, monkeypatch
             asked.extend(cases)
             return [True for _ in cases]
 
-    run = RUNS["crystal"]
-    monkeypatch.setattr(run, "judge", Judge())
+    task = LOADED["crystal"]
+    monkeypatch.setattr(task, "judge", Judge())
     vague = json.dumps({"reasoning_steps": [], "answer": "a shade between yellow and blue"})
     instances = [instance(0, vague), instance(1, perfect(docs[1])), instance(2, "")]
-    texts = ScoreShard().apply(observed(instances), docs)
+    texts = NoteResponses().apply(observed(instances), docs)
     records = [hooks.process_results(docs[index], [texts[index]]) for index in range(3)]
     assert [case.answer for case in asked] == ["a shade between yellow and blue"]
     assert [record["accuracy_judged"] for record in records] == [1, 1, 0]
@@ -189,23 +192,62 @@ def test_chat_and_simple_models_see_the_same_text_and_picture(docs):
     assert hooks.doc_to_target(docs[1]) == "B"
 
 
-@pytest.mark.parametrize(("limit", "offset", "items"), [(None, 0, 10), (-1, 4, 6), (3, 8, 2), (0.25, 0, 3), (4, 20, 0)])
-def test_a_run_knows_how_many_items_it_covers(limit, offset, items):
-    assert observe.Run(observe.Model(), {}, limit, offset).items_of(10) == items
+@pytest.mark.parametrize(
+    ("limit", "offset", "items"),
+    [(None, 0, range(10)), (-1, 4, range(4, 10)), (3, 8, [8, 9]), (0.25, 0, [0, 1, 2]), (4, 20, [])],
+)
+def test_a_run_knows_which_items_it_covers(limit, offset, items):
+    assert observe.Run(observe.Model(), {}, limit, offset).covered(list(range(10))) == list(items)
 
 
-def test_the_yaml_names_one_of_our_aggregators_for_every_metric():
+def test_the_signature_identifies_the_items_that_were_scored(docs):
+    parts = [observe.Run(observe.Model(), {}, limit, offset) for limit, offset in ((2, 0), (2, 1), (None, 0))]
+    signatures = [LOADED["crystal"].scorer_signature(part) for part in parts]
+    assert len({signature.data for signature in signatures}) == 3
+    assert [signature.items for signature in signatures] == [2, 2, COUNT]
+
+
+def test_predictions_made_elsewhere_are_not_signed_with_our_prompt(docs):
+    elsewhere = observe.generation_signature(observe.Model(id="mine", replayed=""), "0f0f0f0f", {"temperature": 0})
+    assert (elsewhere.prompt, elsewhere.temperature, elsewhere.tokens) == ("unknown", "unknown", "unknown")
+    assert differences_from_paper(LOADED["crystal"].scorer_signature(None), elsewhere, "/copy")[2].startswith(
+        "predictions made elsewhere"
+    )
+    ours = "prompt:aa|system:none|model:m@r|adapter:a|dtype:d|tokens:9|temperature:0|pixels:p|scripted:yes"
+    carried = observe.generation_signature(observe.Model(id="mine", replayed=ours), "0f0f0f0f", {})
+    assert (carried.prompt, carried.tokens, carried.scripted) == ("aa", "9", True)
+    assert carried.model == "mine@unknown"
+
+
+def yaml_of(name):
     class Names(yaml.SafeLoader):
         """Reads ``!function`` as the name behind it."""
 
-    Names.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
-    listed = yaml.load((TASKS / "_crystal_common").read_text("utf-8"), Names)["metric_list"]
+    Names.add_constructor("!function", lambda loader, node: node.value)
+    return yaml.load((TASKS / name).read_text("utf-8"), Names)
+
+
+def test_the_yaml_names_one_of_our_aggregators_for_every_metric():
+    listed = yaml_of("_crystal_common")["metric_list"]
     assert [entry["metric"] for entry in listed] == [*aggregators.METRICS]
     for entry in listed:
         module, _, function = entry["aggregation"].rpartition(".")
         assert module == aggregators.__name__
         assert function == f"macro_{entry['metric']}"
         assert getattr(aggregators, function)([0.0, 1.0]) == 0.5
+
+
+def test_the_version_in_the_signature_is_that_of_the_yaml(docs):
+    version = yaml_of("crystal.yaml")["metadata"]["version"]
+    assert hooks.process_results(docs[0], ["x"])["crystal"]["scorer"].startswith(f"crystal|v:{version}|")
+
+
+def test_nothing_is_computed_before_it_is_asked_for(docs, observed, monkeypatch):
+    """With ``--predict_only`` the harness asks for no record."""
+    encoded = []
+    monkeypatch.setattr(LOADED["crystal"].table, "add", encoded.extend)
+    NoteResponses().apply(observed([instance(0, perfect(docs[0]))]), docs)
+    assert not encoded
 
 
 def test_aggregators_refuse_nan_by_name():
@@ -216,10 +258,17 @@ def test_aggregators_refuse_nan_by_name():
 
 
 def test_what_differs_from_the_paper_is_listed():
-    paper = ScorerSignature("d", 6372, "released", "sentence-transformers/all-distilroberta-v1@main", 0.35, 0.3)
+    paper = ScorerSignature(1, "d", 6372, "released", "sentence-transformers/all-distilroberta-v1@main", 0.35, 0.3)
     generation = GenerationSignature("d54f151f", "none", "m@r", "a", "float16", "4096", "0", "u", False)
-    assert differences_from_paper(paper, generation) == []
-    assert differences_from_paper(paper.over(8), generation) == ["8 items instead of 6,372"]
+    assert differences_from_paper(paper, generation, "waybarrios/CRYSTAL") == []
+    assert differences_from_paper(paper, generation, "/copy") == ["data from /copy instead of waybarrios/CRYSTAL"]
+    short, warm = replace(paper, items=8, tau=0.5), replace(generation, temperature="0.7", scripted=True)
+    assert differences_from_paper(short, warm, "/copy") == [
+        "8 items instead of 6,372",
+        "tau 0.5 and alpha 0.3 instead of 0.35 and 0.3",
+        "temperature 0.7 instead of greedy decoding",
+        "a scripted stand-in, not a model",
+    ]
 
 
 def test_what_a_model_tells_of_itself_is_read_before_it_is_cleaned_away():

@@ -1,11 +1,15 @@
 """Where the data may come from, and what is said where it does not."""
 
+import datetime
+import io
+
 import datasets
 import pytest
 import synthetic
 from lmms_eval_crystal.crystal_task import checks, source
 from lmms_eval_crystal.crystal_task.item import Item, normalise_source
 from lmms_eval_crystal.errors import CrystalError
+from PIL import Image, ImageFile
 
 
 def opened(path) -> datasets.Dataset:
@@ -73,6 +77,15 @@ def test_a_path_that_leads_nowhere_is_named(name, says, tmp_path, monkeypatch):
         source.locate(name)
 
 
+def test_of_a_folder_with_several_splits_the_test_files_are_taken(tmp_path):
+    for split, count in (("test", 3), ("train", 5)):
+        synthetic.dataset(count).to_parquet(tmp_path / f"{split}-00000-of-00001.parquet")
+    assert len(opened(tmp_path)) == 3
+    (tmp_path / "test-00000-of-00001.parquet").unlink()
+    with pytest.raises(CrystalError, match="of the splits train, none of 'test'"):
+        source.locate(str(tmp_path))
+
+
 def test_a_file_of_another_type_is_refused(tmp_path):
     (tmp_path / "data.csv").write_text("question\n")
     with pytest.raises(CrystalError, match=r"type \.csv"):
@@ -111,6 +124,33 @@ def test_no_items_and_steps_that_are_one_text_are_refused():
 
 
 @pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("choices", ["['red', 'blue']", ""]),
+        ("options", [{"A": "red"}, {"A": "blue"}]),
+        ("reference_steps", [[["a"]], [["b"]]]),
+        ("reference_steps", [[{"step": "a"}], [{"step": "b"}]]),
+        ("answer", [datetime.date(2024, 1, 5)] * 2),
+        ("question", [["a"], ["b"]]),
+    ],
+)
+def test_columns_of_another_type_are_named(column, values):
+    with pytest.raises(CrystalError, match=f"The column {column} holds"):
+        checks.check_columns(synthetic.dataset(2, **{column: values}))
+
+
+def test_numbers_as_answers_and_columns_that_are_empty_throughout_are_fine():
+    data = synthetic.dataset(2, answer=[3, 4], choices=[[], []], options=[None, None])
+    checks.check_columns(data)
+    assert [item.answer for item in checks.read_items(data)] == ["3", "4"]
+
+
+def test_blank_choices_do_not_hide_options():
+    row = {"question": "Which?", "answer": "A", "reference_steps": ["x"], "choices": ["", None], "options": ["red"]}
+    assert Item.from_row(row, 0).options == ("red",)
+
+
+@pytest.mark.parametrize(
     ("column", "value", "says"),
     [
         ("reference_steps", [], "no reference steps"),
@@ -125,6 +165,28 @@ def test_an_incomplete_item_is_named(column, value, says):
     values[2] = value
     with pytest.raises(CrystalError, match=f"Item 2 of the dataset has {says}"):
         checks.read_items(synthetic.dataset(4, **{column: values}))
+
+
+def photograph(kind: str) -> bytes:
+    buffer = io.BytesIO()
+    noise = Image.effect_noise((300, 200), 90).convert("P" if kind == "GIF" else "RGB")
+    noise.save(buffer, kind)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "GIF", "BMP", "TIFF", "PNG", "WEBP"])
+def test_an_image_that_breaks_off_is_found_in_every_format(kind, monkeypatch):
+    """Also under the harness's setting, with which Pillow fills up what is missing."""
+    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)
+    whole = photograph(kind)
+    for data, good in ((whole, True), (whole[: len(whole) // 2], False)):
+        images = checks.RawImages(synthetic.dataset(1, image=[{"bytes": data, "path": None}]))
+        if good:
+            checks.check_images(images)
+        else:
+            with pytest.raises(CrystalError, match="image of item 0 cannot be read"):
+                checks.check_images(images)
+    assert ImageFile.LOAD_TRUNCATED_IMAGES
 
 
 @pytest.mark.parametrize("broken", [b"no image at all", b"", synthetic.picture(0)[:40]])

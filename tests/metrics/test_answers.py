@@ -67,8 +67,12 @@ def test_case_white_space_and_bold_do_not_matter(prediction: str, reference: str
         assert judge_answer(variant, reference).strict is strict
 
 
-@given(st.sampled_from("ABCD"), st.sampled_from("ABCD"), st.lists(st.sampled_from(["A", "B", "x", "2"]), max_size=4))
-def test_a_letter_is_never_another_letter(prediction: str, reference: str, options: list[str]) -> None:
+@given(
+    st.sampled_from("ABCD"),
+    st.sampled_from("ABCD"),
+    st.just([]) | st.lists(st.sampled_from(["A", "B", "x", "2"]), min_size=4, max_size=6),
+)
+def test_a_label_is_never_another_label(prediction: str, reference: str, options: list[str]) -> None:
     assert judge_answer(prediction, reference, "", options).strict is (prediction == reference)
 
 
@@ -88,6 +92,8 @@ HOSTILE = {
     "many lead-ins": "the answer is " * 140,
     "many number words": "one hundred " * 160,
     "many quotes": "'" * 1_999,
+    "many letters": "A. No, B) is wrong, " * 90,
+    "many denials": "not before " * 150,
 }
 
 

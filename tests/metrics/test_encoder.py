@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from lmms_eval_crystal.errors import CrystalError
 from lmms_eval_crystal.metrics import StepEncoder
 from lmms_eval_crystal.metrics.encoder import default_encoder, encoder_presets, resolve_encoder
@@ -23,9 +24,28 @@ def test_the_signature_names_the_model_and_its_revision(minilm):
     assert minilm.signature == "sentence-transformers/all-MiniLM-L6-v2@0.1.0"
 
 
-def test_a_folder_is_taken_as_it_is(minilm):
+def test_a_folder_is_taken_as_it_is_and_signed_by_its_content(minilm, tmp_path):
     folder = StepEncoder(resolve_encoder("minilm").location)
     assert np.array_equal(folder.encode(["A dog."]), minilm.encode(["A dog."]))
+    for name, weights in (("one/model", b"1"), ("other/model", b"2")):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "model.safetensors").write_bytes(weights)
+    one, other = (resolve_encoder(str(tmp_path / name / "model")) for name in ("one", "other"))
+    assert (one.id, other.id) == ("model", "model")
+    assert one.revision != other.revision
+
+
+def test_reduced_precision_that_others_set_is_off_while_it_encodes_and_restored(minilm, monkeypatch):
+    """torch refuses to mix its older and its newer switch, so whichever is in use has to be respected."""
+    matmul = torch.backends.cuda.matmul
+    switch, reduced = ("fp32_precision", "tf32") if hasattr(matmul, "fp32_precision") else ("allow_tf32", True)
+    before = getattr(matmul, switch)
+    setattr(matmul, switch, reduced)
+    try:
+        assert minilm.encode(["A dog."]).shape == (1, 384)
+        assert getattr(matmul, switch) == reduced
+    finally:
+        setattr(matmul, switch, before)
 
 
 @pytest.mark.parametrize("name", ["minlm", "/no/such/folder", "./here", "a/b/c"])

@@ -4,7 +4,12 @@ import random
 
 import numpy as np
 import pytest
-from lmms_eval_crystal.metrics import score_steps
+from datasets import Dataset
+from lmms_eval_crystal.crystal_task import parse_response
+from lmms_eval_crystal.crystal_task.data import MINI_FILE
+from lmms_eval_crystal.crystal_task.item import Item
+from lmms_eval_crystal.metrics import score_items, score_steps
+from lmms_eval_crystal.model_adapters.personas import write
 
 CASES = 2000
 #: Our name of a value, and the oracle's.
@@ -59,9 +64,9 @@ def vector_oracle(oracle, monkeypatch):
     return evaluate
 
 
-def assert_same(ours, theirs) -> None:
+def assert_same(ours, theirs, tolerance: float = 1e-9) -> None:
     for name, their_name in SAME.items():
-        assert getattr(ours, name) == pytest.approx(getattr(theirs, their_name), abs=1e-9), name
+        assert getattr(ours, name) == pytest.approx(getattr(theirs, their_name), abs=tolerance), name
 
 
 def test_random_cases_with_ties_duplicates_and_thresholds_on_a_similarity(vector_oracle):
@@ -90,6 +95,20 @@ def test_pairs_are_the_same_pairs(oracle, vector_oracle):
         assert [pair[:2] for pair in ours] == [tuple(map(int, pair[:2])) for pair in theirs]
 
 
+def test_real_encoder_on_crystal_mini(oracle, minilm):
+    """Each item as one of the personas would answer it, the personas in turn."""
+    rows = Dataset.from_parquet(str(MINI_FILE)).remove_columns("image")
+    personas = ("shuffled", "cherry_picker", "verbose", "lucky", "oracle")
+    items = []
+    for index, row in enumerate(rows):
+        item = Item.from_row(row, index)
+        response = parse_response(write(personas[index % len(personas)], item, seed=7))
+        items.append((response.steps, item.reference_steps))
+    for ours, (predicted, reference) in zip(score_items(items, minilm), items, strict=True):
+        theirs = oracle.evaluate_single(list(predicted), list(reference), alpha=0.3, order_metric="lis")
+        assert_same(ours, theirs, tolerance=1e-6)
+
+
 def test_real_encoder_on_real_sentences(oracle, minilm):
     steps = [
         "There are three objects in the image.",
@@ -101,5 +120,4 @@ def test_real_encoder_on_real_sentences(oracle, minilm):
     for predicted, reference in ((steps[:3], steps[2:]), (steps[::-1], steps), ([], steps), (steps * 3, steps[:1])):
         ours = score_steps(predicted, reference, minilm)
         theirs = oracle.evaluate_single(predicted, reference, alpha=0.3, order_metric="lis")
-        for name, their_name in SAME.items():
-            assert getattr(ours, name) == pytest.approx(getattr(theirs, their_name), abs=1e-6), name
+        assert_same(ours, theirs, tolerance=1e-6)

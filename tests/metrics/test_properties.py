@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lmms_eval_crystal.errors import CrystalError
@@ -138,9 +139,31 @@ def test_scores_do_not_depend_on_batches_or_company(minilm):
     assert alone.match_f1 == together.match_f1
 
 
-def test_one_text_instead_of_a_list_of_steps_is_refused():
+@pytest.mark.parametrize("steps", ["Look at the axis", None, [1, 2], ["a", None], 5])
+def test_steps_that_are_no_list_of_texts_are_refused(steps):
     with pytest.raises(CrystalError, match="list of texts"):
-        score_steps("Look at the axis", ["Look at the axis"], CountingEncoder())
+        score_steps(steps, ["Look at the axis"], CountingEncoder())
+
+
+def test_any_iterable_of_texts_serves():
+    items = ((step for step in steps) for steps in [("a", "b")])
+    [scores] = score_items(((item, np.array(["a", "b"])) for item in items), CountingEncoder())
+    assert scores.match_f1 == 1
+
+
+@pytest.mark.parametrize("settings", [{"tau": float("nan")}, {"tau": 2}, {"alpha": float("nan")}, {"alpha": -1}])
+def test_settings_out_of_range_are_refused(settings):
+    with pytest.raises(CrystalError, match="lies between"):
+        score_steps(["a"], ["a"], CountingEncoder(), **settings)
+
+
+@pytest.mark.parametrize("convert", [torch.Tensor.tolist, torch.Tensor.bfloat16, lambda rows: rows.requires_grad_()])
+def test_encoders_may_return_lists_and_tensors(convert):
+    class Other:
+        def encode(self, texts):
+            return convert(torch.eye(3)[: len(texts)])
+
+    assert score_steps(["a", "b"], ["b", "a"], Other()).match_f1 == 1
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,6 @@ RIGHT = [
     ("3:4", "3:4"),
     ("3:4", "3/4"),
     ("6:8", "3:4"),
-    ("3rd", "3"),
     ("1/3", "0.333"),
     ("1/3", "0.33"),
     ("2/6", "1/3"),
@@ -80,6 +79,29 @@ RIGHT = [
     ("3 years old", "3"),
     ("3 years", "3"),
     ("half", "0.5"),
+    ("10, because 8 + 2", "10"),
+    ("US$ 8.67 billion", "8.67 billion"),
+    ("USD 5", "$5"),
+    ("Rs. 500", "500"),
+    ("5 hundred", "500"),
+    ("5 hundred thousand", "500000"),
+    ("a hundred", "100"),
+    ("3rd", "third"),
+    ("the third", "3rd"),
+    ("twenty-first", "21st"),
+    ("1997 AD", "1997"),
+    ("in 1997", "1997"),
+    ("44 B.C.", "44 BCE"),
+    ("half past 3", "3:30"),
+    ("half past three", "3:30 PM"),
+    ("quarter to 4", "3:45"),
+    ("a quarter past twelve", "12:15"),
+    ("ten past 3", "3:10"),
+    ("quarter to 1", "12:45"),
+    ("three o'clock", "3:00"),
+    ("noon", "12:00 PM"),
+    ("3:30", "half past 3"),
+    ("about half past 3", "3:30"),
 ]
 WRONG = [
     ("1990s", "1990"),
@@ -114,6 +136,26 @@ WRONG = [
     ("H2O", "2"),
     ("2x+1", "1"),
     ("3,5", "3.5"),
+    ("second", "2"),
+    ("4th", "4"),
+    ("2", "2nd"),
+    ("twenty-first", "20"),
+    ("5 hundred thousand", "500"),
+    ("not 4:00", "4:00"),
+    ("It isn't 4:00", "4:00"),
+    ("before 4:00", "4:00"),
+    ("4:00 or later", "4:00"),
+    ("never 3:30", "3:30"),
+    ("before half past 3", "3:30"),
+    ("10 to 4", "3:50"),
+    ("before 1997", "1997"),
+    ("after the year 1997", "1997"),
+    ("since 1997", "1997"),
+    ("until 1997", "1997"),
+    ("1997 BC", "1997"),
+    ("10!", "1"),
+    ("x >= 5", "5"),
+    ("10, because 8 + 2", "8"),
 ]
 
 
@@ -125,6 +167,17 @@ def test_the_same_quantity_is_right(prediction: str, reference: str) -> None:
 @pytest.mark.parametrize(("prediction", "reference"), WRONG)
 def test_another_or_no_single_quantity_is_wrong(prediction: str, reference: str) -> None:
     assert not strict_verdict(prediction, reference).correct
+
+
+@pytest.mark.parametrize("prediction", ["5 or 6", "more than 5", "not 5", "7 lamps", "before 5", "none"])
+def test_a_bound_an_alternative_or_another_number_is_settled(prediction: str) -> None:
+    assert strict_verdict(prediction, "5").settled
+
+
+@pytest.mark.parametrize("prediction", ["a couple", "5th", "2 of the 5", "5 seats, 7 people", "many"])
+def test_what_was_not_read_as_one_number_is_left_to_a_judge(prediction: str) -> None:
+    verdict = strict_verdict(prediction, "5")
+    assert (verdict.correct, verdict.settled) == (False, False)
 
 
 def test_a_noun_of_the_question_is_no_unit() -> None:

@@ -30,6 +30,8 @@ RIGHT = [
     ("'Stop'", "stop"),
     ("Mount Everest", "mount everest"),
     ("中国", "中国。"),
+    ("red, because it is hot", "red"),
+    ("- lamp", "lamp"),
 ]
 WRONG = [
     ("No", "yes"),
@@ -53,6 +55,17 @@ WRONG = [
     ("New York", "New York City"),
     ("vitamin A", "vitamin"),
     ("+", "-"),
+    ("-lamp", "lamp"),
+    ("It ran because it was hungry", "It ran because it was scared"),
+    ("Yes. No.", "Yes"),
+    ("Yes... actually no", "Yes"),
+    ("No! Yes!", "No"),
+    ("I can't", "No"),
+    ("Not visible", "No"),
+    ("Not in the image", "No"),
+    ("B is correct", "yes"),
+    ("A is correct", "yes"),
+    ("Option C is true", "true"),
 ]
 
 
@@ -84,6 +97,19 @@ def test_another_statement_is_wrong(prediction: str, reference: str) -> None:
 )
 def test_polarity_is_read_from_words_negation_and_the_question(answer: str, said: bool | None) -> None:
     assert polarity(answer, "Is the light on?") is said
+
+
+@pytest.mark.parametrize(
+    ("answer", "question"),
+    [("Not visible", "Is the dog visible?"), ("Not in the image", "Is there a dog in the image?")],
+)
+def test_what_is_not_to_be_seen_is_a_no_only_where_just_that_is_asked(answer: str, question: str) -> None:
+    assert strict_verdict(answer, "No", question).correct
+    assert not strict_verdict(answer, "No", "Is the door open?").correct
+
+
+def test_a_letter_of_the_question_is_no_option() -> None:
+    assert strict_verdict("Point B is on the line", "yes", "Is point B on the line?").correct
 
 
 def test_free_text_that_differs_is_left_to_a_judge() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 # Before anything imports a hub client: a file that is missing must fail at once.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+# A run of a test must neither find nor leave a journal in the user's cache.
+os.environ.setdefault("CRYSTAL_JOURNAL", "off")
 
 import pytest
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import datasets
 import pytest
 from harness import run, samples
-from lmms_eval_crystal.crystal_task.hooks import DATA
+from lmms_eval_crystal.crystal_task.data import MINI_FILE
 from lmms_eval_crystal.crystal_task.prompt import PROMPT_FILE, as_rgb
 from PIL import Image, ImageChops
 
@@ -92,7 +92,7 @@ class Server:
 
 
 def rows() -> datasets.Dataset:
-    return datasets.load_dataset("parquet", data_files=str(DATA / "crystal_mini.parquet"), split="train")
+    return datasets.load_dataset("parquet", data_files=str(MINI_FILE), split="train")
 
 
 ROWS = rows()

@@ -87,8 +87,8 @@ def test_each_sample_carries_what_a_report_needs(out):
     record = sample["crystal"]
     expected = {
         *("model", "response", "status", "predicted_steps", "reference_steps", "pairs", "question", "options"),
-        *("reference_answer", "answer", "correct", "correct_strict", "answer_kind", "source", "image_sha256"),
-        *("output_tokens", "scorer", "generation"),
+        *("reference_answer", "answer", "correct", "correct_strict", "correct_kind", "source", "image_sha256"),
+        *("correct_strict_kind", "output_tokens", "scorer", "generation"),
     }
     assert expected <= record.keys()
     assert len(record["pairs"]) == len(record["reference_steps"]) == sample["steps"]

@@ -110,7 +110,7 @@ def test_two_processes_killed_then_one_then_two(model, tmp_path):
     """crystal_hf keeps its journal unasked; here two processes are killed, one goes on and is killed, two finish."""
     (tmp_path / "killed").mkdir()
     (tmp_path / "undisturbed").mkdir()
-    cache = {"CRYSTAL_CACHE_DIR": "cache"}
+    cache = {"CRYSTAL_CACHE_DIR": "cache", "CRYSTAL_JOURNAL": ""}
     one = ["lmms-eval", *arguments("crystal_hf", f"pretrained={model},device=cpu", "--batch_size", "2")]
     two = ["torchrun", "--nproc_per_node", "2", "-m", "lmms_eval", *one[1:]]
     finish(one, tmp_path / "undisturbed", CRYSTAL_JOURNAL="off")

@@ -51,7 +51,7 @@ def _by_batch(lm: Any, generate: Generate, requests: Sequence[Instance], missing
 
 
 def batches(lm: Any, requests: Sequence[Instance]) -> list[list[Place]]:
-    """The places of the requests in batches of the model's size, each of one setting of generation.
+    """The places of the requests in batches of the model's size, each of one task and one setting of generation.
 
     A model that tells the length of a request gets equally long ones together, the longest first, so that
     a batch that does not fit the memory shows at once.
@@ -59,7 +59,8 @@ def batches(lm: Any, requests: Sequence[Instance]) -> list[list[Place]]:
     groups: dict[str, list[Place]] = {}
     for place, request in enumerate(requests):
         settings = [argument for argument in request.args if isinstance(argument, dict)]
-        groups.setdefault(repr(settings), []).append(place)
+        # Of one task too: simple adapters of the harness read all of a batch from the first request's dataset.
+        groups.setdefault(repr((settings, request.args[-2:])), []).append(place)
     length = getattr(lm, "request_length", None)
     size = _batch_size(lm)
     found = []

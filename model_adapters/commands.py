@@ -233,7 +233,13 @@ def _plan(target: Target, adapter: str, wishes: Wishes, gpus: Sequence[Gpu]) -> 
             f"{target.name} takes {each} GPUs in one process (device_map=auto), so --nproc {asked} does not fit; leave "
             "it out, or use --backend vllm, whose copies may span GPUs."
         )
-    spread = adapter == BACKENDS["vllm"] or each > 1
+    spread_by_user = "device_map" in split_arguments(wishes.model_args, "--model-args")
+    if spread_by_user and (asked or 1) > 1:
+        raise CrystalError(
+            f"device_map= spreads one copy over the GPUs of one process, so --nproc {asked} does not fit; leave one of "
+            "them out."
+        )
+    spread = adapter == BACKENDS["vllm"] or each > 1 or spread_by_user
     processes = asked or (1 if spread else max(1, len(gpus)))
     _check_count(adapter, processes, each, gpus)
     return _Plan(processes, each, _notes(target, gpus))

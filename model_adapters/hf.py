@@ -1,11 +1,12 @@
 """``crystal_hf``: every open vision-language model that transformers loads with ``AutoModelForImageTextToText``."""
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from functools import partial
 from typing import Any, NoReturn
 
 import torch
-from accelerate import Accelerator
+from accelerate import Accelerator, InitProcessGroupKwargs
 from lmms_eval.api.instance import GenerationResult, Instance, TokenCounts
 from lmms_eval.api.model import lmms
 from loguru import logger as eval_logger
@@ -23,6 +24,8 @@ from .loading import Checkpoint, choose_dtype
 from .pictures import fit, opened
 
 MODEL_ID = "crystal_hf"
+# Ranks have unequal shares left after a resume, and wait for each other at the end.
+PATIENCE = timedelta(weeks=4)
 # Where --batch_size is auto: the upper end of what is worth trying, since what does not fit is halved.
 AUTO_BATCH_SIZE = 32
 # What a preset may say of a model; the user's own --model_args win over it.
@@ -33,10 +36,10 @@ class CrystalHF(lmms):
     """``--model crystal_hf --model_args pretrained=HUB_ID|FOLDER`` or ``preset=NAME``.
 
     Further arguments: ``revision``; ``dtype`` (auto: float32 on a CPU; on a GPU the preset's, else
-    bfloat16); ``device_map`` (``auto`` spreads one copy over all GPUs, in one process);
-    ``attn_implementation``; ``min_pixels`` and ``max_pixels`` of an image, ``max_tiles`` where the
-    family cuts tiles; ``trust_remote_code`` (off); ``model_name``, which names the result folder. The
-    batch size is the harness's ``--batch_size``.
+    bfloat16); ``device_map`` (``auto`` spreads one copy over all GPUs, in one process); ``device`` (each
+    process's own GPU; ``cpu`` in one process); ``attn_implementation``; ``min_pixels`` and ``max_pixels``
+    of an image, ``max_tiles`` where the family cuts tiles; ``trust_remote_code`` (off); ``model_name``,
+    which names the result folder. The batch size is the harness's ``--batch_size``.
 
     Requests of like length are generated together, padded on the left, greedily unless they ask
     otherwise. In float32 a batch writes what each of its items would alone; in 16 bits the rounding
@@ -80,8 +83,8 @@ class CrystalHF(lmms):
         # As the harness counts ranks: without a GPU the accelerator takes each process of torchrun for the only one.
         self._rank = ranks.rank()
         self._world_size = ranks.world_size()
-        self.accelerator = Accelerator(cpu=str(device) == "cpu")
-        self.device: torch.device = self.accelerator.device
+        self.accelerator = Accelerator(kwargs_handlers=[InitProcessGroupKwargs(timeout=PATIENCE)])
+        self.device = _device(device, self.accelerator.device, self._world_size)
         placement = _placement(device_map, self.device, self._world_size)
 
         checkpoint = Checkpoint(
@@ -200,6 +203,18 @@ def _with_preset(pretrained: object, preset: object, given: dict[str, Any]) -> t
         )
     filled = {name: getattr(chosen, name) if given[name] is None else given[name] for name in PRESET_ARGUMENTS}
     return str(pretrained or chosen.model), chosen.dtype, filled
+
+
+def _device(wanted: object, own: torch.device, processes: int) -> torch.device:
+    """The device of this process: the accelerator's, or the CPU where one process asks for it."""
+    if wanted is None or str(wanted) in (own.type, str(own)):
+        return own
+    if str(wanted) == "cpu" and processes == 1:
+        return torch.device("cpu")
+    raise CrystalError(
+        f"device={wanted} is not this process's device, which is {own}; leave device= out, and choose GPUs with "
+        "CUDA_VISIBLE_DEVICES."
+    )
 
 
 def _placement(device_map: object, device: torch.device, processes: int) -> str | dict[str, torch.device]:

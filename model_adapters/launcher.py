@@ -15,6 +15,8 @@ from loguru import logger
 
 #: Set by torchrun and by `accelerate launch` for the processes that they start, and by nothing else.
 STARTED_BY_LAUNCHER = "TORCHELASTIC_RUN_ID"
+#: The parent when the plugin was loaded, which is before any weights are: a launcher may be killed while they load.
+LAUNCHER = os.getppid() if hasattr(os, "getppid") else 0
 #: A worker is gone long before a new run has imported torch.
 POLL_SECONDS = 0.5
 
@@ -26,7 +28,7 @@ def ending_with_launcher() -> Iterator[None]:
         yield
         return
     over = threading.Event()
-    threading.Thread(target=_watch, args=(os.getppid(), over), daemon=True).start()
+    threading.Thread(target=_watch, args=(LAUNCHER, over), daemon=True).start()
     try:
         yield
     finally:

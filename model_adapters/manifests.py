@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..crystal_task.observe import Run, surround
 from ..crystal_task.plugin import register_tasks
+from . import launcher  # noqa: F401  (notes the parent process while it is still there)
 
 if TYPE_CHECKING:
     from lmms_eval.models.registry_v2 import ModelManifest

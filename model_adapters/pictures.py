@@ -15,8 +15,6 @@ LARGEST_RATIO = 200
 # One patch of the Qwen models with its merging, the coarsest grid among the families; some processors of
 # transformers take a picture of one or three rows for one with so many channels.
 SMALLEST_SIDE = 28
-# Grey values of 16 bits, which PIL would cut off at 255 instead of scaling them.
-DEEP_MODES = ("I;16", "I;16L", "I;16B", "I;16N")
 
 
 @dataclass(frozen=True)
@@ -56,8 +54,6 @@ def fit(image: Image.Image, limits: PixelLimits = PixelLimits()) -> Image.Image:
     >>> fit(Image.new("RGB", (4000, 1000)), PixelLimits(largest=10_000)).size
     (200, 50)
     """
-    if image.mode in DEEP_MODES:
-        image = image.convert("I").point(lambda value: value / 257).convert("L")
     picture = as_rgb(image)
     width, height = picture.size
     breadth = ceil(max(width, height) / LARGEST_RATIO)

@@ -21,6 +21,7 @@ from tqdm import tqdm
 
 from .. import ranks
 from ..crystal_task.observe import Run, leaf_tasks
+from ..crystal_task.response import text_status
 from ..crystal_task.scoring import LoadedTask, loaded_task
 from ..crystal_task.settings import APP_NAME
 from ..errors import CrystalError, stop_the_run
@@ -32,7 +33,6 @@ from .launcher import ending_with_launcher
 from .saving import forget, when_saved
 
 #: What a failed call comes back as; it is no response of the model.
-FAILURES = ("[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED]")
 #: The module of the adapter whose runs keep a journal unasked.
 OWN_ADAPTER = f"{__package__}.hf"
 #: Ways to spread a model over processes that must call it equally often.
@@ -176,7 +176,7 @@ class Resumption:
             text = "" if text is None else text
             if key is None or not isinstance(text, str):
                 continue
-            failed = text.startswith(FAILURES)
+            failed = text_status(text) == "failed"
             # An error of a server may repeat the key that it was sent.
             yield Entry(key, without_secrets(text) if failed else text, tokens, self._image(key), failed)
 
@@ -204,4 +204,5 @@ def _plain(doc_id: Any) -> int | str:
 def _in_lockstep(lm: Any) -> bool:
     """Whether the processes of a run must call the model equally often; after a kill they have unequal shares left."""
     spread = getattr(getattr(lm, "accelerator", None), "distributed_type", "")
-    return getattr(lm, "_tp_world_size", 1) > 1 or str(getattr(spread, "value", spread)) in LOCKSTEP
+    parallel = max(getattr(lm, name, 1) or 1 for name in ("_tp_world_size", "data_parallel_size"))
+    return parallel > 1 or str(getattr(spread, "value", spread)) in LOCKSTEP

@@ -65,7 +65,7 @@ def test_a_preset_says_what_a_run_needs_to_know(name):
     else:
         assert preset.model.count("/") == 1
         assert preset.revision
-        assert preset.dtype == ("bfloat16" if name.startswith("gemma") else "float16")
+        assert preset.dtype == ("bfloat16" if name.startswith(("gemma", "qwen2.5")) else "float16")
         assert preset.tokens == 4096
         assert preset.gpus >= 1
         assert preset.gpus == preset.gpus_needed(80.0)
@@ -174,6 +174,13 @@ def test_a_large_gpu_takes_a_large_model_whole():
     made = command("qwen2.5-vl-32b", gpus(2, 141.0))
     assert "--nproc_per_node 2" in made.text
     assert "device_map" not in model_args(made.arguments)
+
+
+def test_a_model_that_the_user_spreads_runs_in_one_process():
+    made = command("owner/model", gpus(8), model_args="device_map=auto")
+    assert "torchrun" not in made.text
+    with pytest.raises(CrystalError, match="--nproc 2 does not fit"):
+        command("owner/model", gpus(8), model_args="device_map=auto", nproc=2)
 
 
 def test_vllm_shares_one_copy_among_its_gpus_and_several_among_processes():

@@ -34,7 +34,7 @@ PR_SET_PDEATHSIG = 1
 def run_harness(
     command: Command, out: Path, tasks: Sequence[str], output: IO[bytes] | None = None, timeout: float | None = None
 ) -> list[Path]:
-    """Runs the command and returns the results files that it wrote, which hold all ``tasks``.
+    """Runs the command and returns the results files that it wrote, at least one; they hold all ``tasks``.
 
     Its output goes to ``output`` (default: this process's own) as it comes, without secrets. Raises
     ``CrystalError`` where it failed, which the harness itself reports with exit code 0, and ``TimeoutError`` where it
@@ -48,7 +48,7 @@ def run_harness(
     _redact(written, secrets)
     results = [file for file in written if file.match(RESULTS)]
     missing = [task for task in tasks if not any(_holds(file, task) for file in results)]
-    if code or missing:
+    if code or missing or not results:
         raise CrystalError(sentence or _failure(code, missing, out))
     return results
 
@@ -201,10 +201,14 @@ def _holds(file: Path, task: str) -> bool:
     return any(task in content.get(section, {}) for section in ("results", "groups", "group_subtasks"))
 
 
+AGAIN = "correct what it says, and start the same command to go on."
+
+
 def _failure(code: int, missing: Sequence[str], out: Path) -> str:
     if code:
-        return f"The run ended with exit code {code}; the reason stands above. Start the same command to go on."
+        return f"The run ended with exit code {code}; the reason stands above. What was generated is kept: {AGAIN}"
+    what = f" for {', '.join(missing)}" if missing else ""
     return (
-        f"The run wrote no results for {', '.join(missing)} under {out}; the reason stands above (the harness itself "
-        "ends without an error). Start the same command to go on."
+        f"The run wrote no results{what} under {out}; the reason stands above (the harness itself ends without an "
+        f"error). What was generated is kept: {AGAIN}"
     )

@@ -67,9 +67,16 @@ def run(
     if dry_run:
         return
     prepare(target, command)
-    wanted = [task for task in tasks.split(",") if task and "*" not in task]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CrystalError(
+            f"The results cannot go to {folder} ({error.strerror}); choose another place by --out."
+        ) from error
+    # Patterns, tags and files of tasks go by other names in the results, which the harness writes for all or for none.
+    wanted = [task for task in tasks.split(",") if task in OWN_TASKS]
     results = run_harness(command, folder, wanted)
-    if any(task in OWN_TASKS for task in wanted):
+    if wanted:
         show(load_results(results))
     print(f"Results and samples: {', '.join(sorted({str(file.parent) for file in results}))}")
 

@@ -36,6 +36,8 @@ GEMINI_KEY_VARIABLE = "GEMINI_API_KEY"
 TASK_TOKENS = 4096
 #: Above this many thousand million weights a run on CPUs takes days.
 CPU_PARAMS_B = 1.0
+#: Names of arguments whose values nobody should see.
+SECRET_NAME = re.compile(r"key|token$|secret|password", re.IGNORECASE)
 #: Options of the harness that ``run`` sets by itself, because it must know what they say.
 OWN_OPTIONS = ("--model", "--model_args", "--tasks", "--output_path", "--config")
 
@@ -97,6 +99,8 @@ def find_target(name: str, backend: str | None = None) -> Target:
 
     Raises ``CrystalError`` for a name that is none of these, with the nearest preset.
     """
+    if not name.strip():
+        raise CrystalError("The name of the model is empty; `crystal-eval models` lists the presets.")
     presets = load_presets()
     known = {preset.model: preset.name for preset in presets.values()}
     folder = Path(name).expanduser()
@@ -105,7 +109,7 @@ def find_target(name: str, backend: str | None = None) -> Target:
         return Target(preset.model, preset)
     if folder.is_dir():
         return Target(str(folder))
-    if backend == "api" or re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+    if backend == "api" or re.fullmatch(r"\w[\w.-]*/[\w.-]+", name):
         return Target(name)
     if "/" in name:
         raise CrystalError(f"There is no folder {name}, and a hub id has the form OWNER/NAME; check the spelling.")
@@ -122,14 +126,16 @@ def build_command(target: Target, wishes: Wishes, gpus: Sequence[Gpu] = ()) -> C
     if "," in target.model:
         raise CrystalError(f"The harness splits its arguments at commas; rename the folder {target.model}.")
     model_args = {**_model_args(target, adapter, plan, wishes), **split_arguments(wishes.model_args, "--model-args")}
-    _refuse_keys(model_args)
+    _refuse_keys(model_args, "--model-args")
+    _refuse_keys(split_arguments(wishes.gen_kwargs, "--gen-kwargs"), "--gen-kwargs")
+    _check_numbers(wishes)
     arguments = [*launcher(plan.processes), "--model", adapter, "--model_args", _joined(model_args)]
     arguments += ["--tasks", wishes.tasks, *_batch_size(target, adapter, wishes)]
     gen_kwargs = _gen_kwargs(target, wishes)
     if gen_kwargs:
         arguments += ["--gen_kwargs", gen_kwargs]
     if wishes.limit is not None:
-        arguments += ["--limit", f"{wishes.limit:g}"]
+        arguments += ["--limit", f"{wishes.limit:.12g}"]
     arguments += ["--log_samples", "--output_path", str(wishes.out), *_extra(wishes.extra)]
     return Command(
         adapter=adapter,
@@ -138,6 +144,16 @@ def build_command(target: Target, wishes: Wishes, gpus: Sequence[Gpu] = ()) -> C
         key_variable=key_variable(target) if adapter == BACKENDS["api"] else None,
         notes=tuple(plan.notes),
     )
+
+
+def _check_numbers(wishes: Wishes) -> None:
+    if not wishes.tasks.strip(", "):
+        raise CrystalError("--tasks names no task; leave it out for crystal.")
+    if wishes.batch_size is not None and wishes.batch_size < 1:
+        raise CrystalError(f"--batch-size {wishes.batch_size} must be 1 or more.")
+    limit = wishes.limit
+    if limit is not None and not (0 < limit < 1 or (limit >= 1 and float(limit).is_integer())):
+        raise CrystalError(f"--limit {limit:g} must be a number of items from 1 on, or a share of them below 1.")
 
 
 def key_variable(target: Target) -> str:
@@ -336,15 +352,21 @@ def _extra(extra: Sequence[str]) -> list[str]:
     if extra and not extra[0].startswith("-"):
         raise CrystalError(f"What is {extra[0]!r}? Options for lmms-eval go after `--`, as in `-- --offset 100`.")
     for option in extra:
-        if option.split("=", 1)[0] in OWN_OPTIONS:
+        # argparse takes the beginning of an option for the whole.
+        name = option.split("=", 1)[0]
+        if name.startswith("--") and len(name) > 2 and any(own.startswith(name) for own in OWN_OPTIONS):
             raise CrystalError(f"{option} is set by crystal-eval run itself; use its own options instead.")
+        if any(SECRET_NAME.search(part) for part in re.findall(r"(\w+)=", option)):
+            raise CrystalError(
+                f"A secret does not belong into a command ({name}), which every log shows; leave it out."
+            )
     return list(extra)
 
 
-def _refuse_keys(model_args: dict[str, str]) -> None:
-    for name in model_args:
-        if re.search(r"key|token$|secret|password", name, re.I):
+def _refuse_keys(arguments: dict[str, str], option: str) -> None:
+    for name in arguments:
+        if SECRET_NAME.search(name):
             raise CrystalError(
-                f"A secret does not belong into --model-args ({name}), where every log shows it; set {KEY_VARIABLE} "
+                f"A secret does not belong into {option} ({name}), where every log shows it; set {KEY_VARIABLE} "
                 "in the environment."
             )

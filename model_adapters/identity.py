@@ -102,7 +102,16 @@ def _task_identity(task: Any) -> dict[str, Any]:
         known = {"prompt": ours.prompt.hash, "dataset": ours.scorer_signature(None).data}
     else:
         known = {"version": str(task.VERSION)}
-    return {**known, "generation setting": dict(task.config.generation_kwargs or {})}
+    return {**known, "generation setting": _public(task.config.generation_kwargs or {})}
+
+
+def _public(value: Any) -> Any:
+    """The value as plain JSON without what is secret by its name or by its look, however deep it lies."""
+    if isinstance(value, Mapping):
+        return {str(name): _public(part) for name, part in value.items() if not SECRET_NAME.search(str(name))}
+    if isinstance(value, list | tuple):
+        return [_public(part) for part in value]
+    return value if value is None or isinstance(value, int | float) else without_secrets(str(value))
 
 
 def _model_arguments(cli_args: Any) -> dict[str, str]:

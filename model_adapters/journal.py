@@ -14,6 +14,7 @@ import threading
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from .identity import differences
 EDITION = 1
 MARK = "crystal_journal"
 OPEN, FINISHED = "open", "finished"
+NoneType = type(None)
 #: Of a whole other run everything differs; this many differences tell a user which run it was.
 DIFFERENCES_SHOWN = 3
 
@@ -71,13 +73,21 @@ class Entry:
     @classmethod
     def from_line(cls, fields: Mapping[str, Any]) -> Entry:
         """The entry that a line holds. Raises ``KeyError`` or ``TypeError`` where it is none."""
-        tokens = fields.get("tokens")
+        tokens = _typed(fields.get("tokens"), dict, NoneType)
+        for count in (tokens or {}).values():
+            _typed(count, int, NoneType)
         return cls(
-            key=Key(*(fields[name] for name in Key.__dataclass_fields__)),
-            text=fields["text"],
+            key=Key(
+                task=_typed(fields["task"], str),
+                split=_typed(fields["split"], str),
+                doc_id=_typed(fields["doc_id"], int, str),
+                repeat=_typed(fields["repeat"], int),
+                request=_typed(fields["request"], str),
+            ),
+            text=_typed(fields["text"], str),
             tokens=None if tokens is None else TokenCounts(**tokens),
-            image=fields.get("image"),
-            failed=bool(fields.get("failed")),
+            image=_typed(fields.get("image"), str, NoneType),
+            failed=bool(_typed(fields.get("failed"), bool, NoneType)),
         )
 
 
@@ -86,7 +96,8 @@ class Journal:
 
     ``entries`` are the responses that earlier processes left, of any rank; what this one appends goes to a
     file of its own. ``identity`` is what ``identity.run_identity`` returns. Raises ``CrystalError`` where
-    the folder cannot be written, or holds responses of a run that ``identity`` does not describe.
+    the folder cannot be written, or holds responses of a run that ``identity`` does not describe, or of one
+    that a damaged header does not tell.
     """
 
     def __init__(self, folder: Path, identity: Mapping[str, Any], rank: int = 0) -> None:
@@ -155,8 +166,18 @@ class Journal:
             )
 
 
+def _typed(value: Any, *types: type) -> Any:
+    """The value, if it is of exactly one of the types: ``True`` is no item 1. Raises ``TypeError`` otherwise."""
+    if type(value) not in types:
+        raise TypeError(f"{type(value)} is none of {types}")
+    return value
+
+
 def _read(folder: Path, identity: Mapping[str, Any]) -> Iterator[Entry]:
-    """All entries under a folder, in files' order. Raises ``CrystalError`` for those of another run."""
+    """All entries under a folder, in files' order.
+
+    Raises ``CrystalError`` for those of another run, and where a file does not say of which run it is.
+    """
     for file in sorted(folder.glob("*.jsonl")):
         try:
             lines = list(_whole_lines(file))
@@ -164,9 +185,9 @@ def _read(folder: Path, identity: Mapping[str, Any]) -> Iterator[Entry]:
             raise CrystalError(
                 f"The journal {file} cannot be read ({error.strerror}); make it readable, or delete it."
             ) from error
-        if not lines or MARK not in lines[0]:
+        if not lines:
             continue  # killed before its header was whole
-        _check(folder, lines[0], identity)
+        _check(file, lines[0], identity)
         for fields in lines[1:]:
             try:
                 yield Entry.from_line(fields)
@@ -175,22 +196,38 @@ def _read(folder: Path, identity: Mapping[str, Any]) -> Iterator[Entry]:
 
 
 def _whole_lines(file: Path) -> Iterator[dict[str, Any]]:
-    """The lines that are whole JSON objects; what follows the last line's end was torn by a kill."""
+    """The lines from the first that is not blank; what follows the last line's end was torn by a kill."""
     *lines, _ = file.read_bytes().split(b"\n")
-    for line in lines:
+    for line in dropwhile(lambda line: not line.strip(), lines):
         try:
             fields = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             fields = None
         # A damaged line stays one, so that the reader can say so.
         yield fields if isinstance(fields, dict) else {}
 
 
-def _check(folder: Path, header: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
-    if header[MARK] != EDITION:
+def _is_header(fields: Mapping[str, Any]) -> bool:
+    tasks = fields.get("tasks")
+    return (
+        MARK in fields
+        and isinstance(fields.get("model"), dict)
+        and isinstance(tasks, dict)
+        and all(isinstance(task, dict) for task in tasks.values())
+    )
+
+
+def _check(file: Path, header: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+    folder, edition = file.parent, header.get(MARK, EDITION)
+    if type(edition) is not int or edition != EDITION:
         raise CrystalError(
-            f"The journal in {folder} has edition {header[MARK]} of the format, and this version reads edition "
+            f"The journal in {folder} has edition {edition!r} of the format, and this version reads edition "
             f"{EDITION}; finish that run with the version that began it, or delete the folder."
+        )
+    if not _is_header(header):
+        # Its responses may be this run's, and may have been paid for: to stop is safer than to make them again.
+        raise CrystalError(
+            f"The journal {file} cannot be read, since its first line is damaged; repair it or move the file away."
         )
     found = differences(header, identity)
     if found:

@@ -1,6 +1,7 @@
 """The journal: what was made before a kill is not made again, nothing foreign gets in, nothing secret gets out."""
 
 import errno
+import json
 import os
 from argparse import Namespace
 from dataclasses import replace
@@ -136,6 +137,110 @@ class TestDamage:
         generate(lm, ask(range(2)))
         assert lm.generated == [0, 1]
 
+    @pytest.mark.parametrize("text", ["", "\n", '{"crystal_jour', "\n\n[[["])
+    def test_a_file_without_a_complete_line_is_silent(self, tmp_path: Path, heard: list[str], text: str):
+        (tmp_path / "open").mkdir()
+        (tmp_path / "open" / "rank-0-torn.jsonl").write_text(text)
+        assert Journal(tmp_path, IDENTITY).entries == {}
+        assert not heard
+
+    @pytest.mark.parametrize("blank", [b"\n", b" \r\n\n"])
+    def test_a_blank_line_before_the_header_loses_nothing(self, ask: Ask, folder: Path, heard: list[str], blank: bytes):
+        killed_after(2, ask(range(3)))
+        [file] = (folder / "open").glob("*.jsonl")
+        file.write_bytes(blank + file.read_bytes())
+        lm = Counting()
+        generate(lm, ask(range(3)))
+        assert lm.generated == [2]
+        assert not any("damaged" in message for message in heard)
+
+    @pytest.mark.parametrize("first", ["garbage", "\0\0\0", "cut", "gone", "[" * 100_000, "{}", "5"])
+    def test_a_damaged_first_line_stops_the_run_before_it_generates(self, ask: Ask, folder: Path, first: str):
+        killed_after(2, ask(range(3)))
+        [file] = (folder / "open").glob("*.jsonl")
+        header, *rest = file.read_text().splitlines(keepends=True)
+        damaged = {"cut": header[:30] + "\n", "gone": ""}.get(first, first + "\n")
+        file.write_text("".join([damaged, *rest]))
+        lm = Counting()
+        with pytest.raises(
+            SystemExit, match=r"its first line is damaged; repair it or move the file away\.$"
+        ) as stopped:
+            generate(lm, ask(range(3)))
+        assert str(file) in str(stopped.value)
+        assert not lm.generated
+        file.rename(folder / file.name)
+        generate(lm, ask(range(3)))
+        assert lm.generated == [0, 1, 2]
+
+    def test_a_header_that_ran_into_the_next_line_is_damaged(self, tmp_path: Path):
+        (tmp_path / "open").mkdir()
+        (tmp_path / "open" / "rank-0-torn.jsonl").write_text('{"crystal_jour{"task": "crystal"}\n')
+        with pytest.raises(CrystalError, match="first line is damaged"):
+            Journal(tmp_path, IDENTITY)
+
+    @pytest.mark.parametrize(
+        "wrong", [{"model": None}, {"model": "a"}, {"tasks": []}, {"tasks": None}, {"tasks": {"crystal": 5}}]
+    )
+    def test_a_header_of_another_shape_is_damaged(self, tmp_path: Path, wrong: dict):
+        (tmp_path / "open").mkdir()
+        header = json.dumps({"crystal_journal": 1, **IDENTITY, **wrong})
+        (tmp_path / "open" / "rank-0-wrong.jsonl").write_text(header + "\n")
+        with pytest.raises(CrystalError, match=r"rank-0-wrong\.jsonl .*first line is damaged"):
+            Journal(tmp_path, IDENTITY)
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"doc_id": [1]},
+            {"doc_id": True},
+            {"doc_id": 1.0},
+            {"doc_id": None},
+            {"repeat": "0"},
+            {"repeat": False},
+            {"task": {}},
+            {"split": None},
+            {"request": 5},
+            {"text": 5},
+            {"text": None},
+            {"tokens": {"output_tokens": "many"}},
+            {"tokens": {"output_tokens": True}},
+            {"tokens": {"another": 5}},
+            {"tokens": [5]},
+            {"image": 5},
+            {"failed": "no"},
+        ],
+    )
+    def test_a_line_of_another_shape_is_damaged(self, ask: Ask, folder: Path, heard: list[str], wrong: dict):
+        killed_after(3, ask(range(4)))
+        [file] = (folder / "open").glob("*.jsonl")
+        header, first, second, third = file.read_text().splitlines()
+        changed = json.dumps(json.loads(second) | wrong)
+        file.write_text("".join(f"{line}\n" for line in (header, first, changed, third)))
+        lm = Counting()
+        assert generate(lm, ask(range(4))) == Counting().generate_until(ask(range(4)))
+        assert lm.generated == [1, 3]
+        assert any("damaged" in message for message in heard)
+
+    @pytest.mark.parametrize("line", ["[" * 100_000, '{"text": ' * 100_000, "[]", "null"])
+    def test_a_line_that_is_no_object_is_damaged(self, ask: Ask, folder: Path, heard: list[str], line: str):
+        killed_after(2, ask(range(3)))
+        [file] = (folder / "open").glob("*.jsonl")
+        file.write_text(file.read_text() + line + "\n")
+        lm = Counting()
+        generate(lm, ask(range(3)))
+        assert lm.generated == [2]
+        assert any("damaged" in message for message in heard)
+
+    def test_token_counts_may_be_missing(self, ask: Ask, folder: Path, heard: list[str]):
+        killed_after(2, ask(range(3)))
+        [file] = (folder / "open").glob("*.jsonl")
+        text = file.read_text().replace('{"output_tokens": 10}', "null")
+        file.write_text(text.replace('{"output_tokens": 11}', '{"input_tokens": null}'))
+        lm = Counting()
+        generate(lm, ask(range(3)))
+        assert lm.generated == [2]
+        assert not any("damaged" in message for message in heard)
+
     def test_a_full_disk_is_said_once_and_loses_no_response(
         self, ask: Ask, monkeypatch: pytest.MonkeyPatch, heard: list[str]
     ):
@@ -157,11 +262,14 @@ class TestDamage:
             generate(lm, ask(range(1)))
         assert not lm.generated
 
-    def test_another_edition_of_the_format_is_refused(self, ask: Ask, folder: Path):
+    @pytest.mark.parametrize(
+        ("edition", "said"), [("9", "9"), ("true", "True"), ('"1"', "'1'"), ("1.0", "1.0"), ("null", "None")]
+    )
+    def test_another_edition_of_the_format_is_refused(self, ask: Ask, folder: Path, edition: str, said: str):
         killed_after(1, ask(range(2)))
         [file] = (folder / "open").glob("*.jsonl")
-        file.write_text(file.read_text().replace('"crystal_journal": 1', '"crystal_journal": 9'))
-        with pytest.raises(SystemExit, match="edition 9"):
+        file.write_text(file.read_text().replace('"crystal_journal": 1', f'"crystal_journal": {edition}'))
+        with pytest.raises(SystemExit, match=f"has edition {said} of"):
             generate(Counting(), ask(range(2)))
 
 
@@ -252,3 +360,30 @@ class TestSecrets:
         assert not any(secret in written for secret in ("topsecret", "hf_abc", "sk-abc"))
         assert '"base_url": "http://host/v1"' in written
         assert '"max_tokens": "5"' in written
+
+    def test_of_generation_settings_are_never_written(self, tmp_path: Path):
+        settings = {
+            "api_key": "topsecret1",
+            "extra_headers": {"Authorization": "topsecret2"},
+            "extra_body": {"auth": "topsecret3", "seed": 7, "servers": ["http://me:topsecret4@host/v1?key=topsecret5"]},
+            "note": "hf_abcdefghijklmnopqrstuvwxyz",
+            "max_new_tokens": 16,
+            "temperature": 0.5,
+            "do_sample": False,
+            "top_p": None,
+            "until": ["\n\n"],
+        }
+        task = SimpleNamespace(task_name="other", VERSION=1, config=SimpleNamespace(generation_kwargs=settings))
+        identity = run_identity(replace(RUN, tasks={"other": task}))
+        assert identity["tasks"]["other"]["generation setting"] == {
+            "extra_body": {"seed": 7, "servers": ["http://host/v1"]},
+            "note": "",
+            "max_new_tokens": 16,
+            "temperature": 0.5,
+            "do_sample": False,
+            "top_p": None,
+            "until": ["\n\n"],
+        }
+        Journal(tmp_path, identity)
+        [file] = (tmp_path / "open").glob("*.jsonl")
+        assert not any(secret in file.read_text() for secret in ("topsecret", "hf_abc"))

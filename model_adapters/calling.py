@@ -16,6 +16,8 @@ from lmms_eval.api.instance import GenerationResult, Instance
 from loguru import logger
 from tqdm import tqdm
 
+from .batching import buckets
+
 #: The module of the harness that logs a speed each time an adapter is called; it adds them up as well.
 SPEEDS = "lmms_eval.models.model_utils.gen_metrics"
 #: Where a request stands in the list that the harness gave.
@@ -56,19 +58,15 @@ def batches(lm: Any, requests: Sequence[Instance]) -> list[list[Place]]:
     A model that tells the length of a request gets equally long ones together, the longest first, so that
     a batch that does not fit the memory shows at once.
     """
-    groups: dict[str, list[Place]] = {}
-    for place, request in enumerate(requests):
-        settings = [argument for argument in request.args if isinstance(argument, dict)]
-        # Of one task too: simple adapters of the harness read all of a batch from the first request's dataset.
-        groups.setdefault(repr((settings, request.args[-2:])), []).append(place)
+    # Of one task too: simple adapters of the harness read all of a batch from the first request's dataset.
+    keys = [
+        repr(([argument for argument in request.args if isinstance(argument, dict)], request.args[-2:]))
+        for request in requests
+    ]
     length = getattr(lm, "request_length", None)
+    lengths = [length(request) if callable(length) else 0 for request in requests]
     size = _batch_size(lm)
-    found = []
-    for places in groups.values():
-        if callable(length):
-            places.sort(key=lambda place: -length(requests[place]))
-        found += [places[start : start + size] for start in range(0, len(places), size)]
-    return found
+    return [places[start : start + size] for places in buckets(keys, lengths) for start in range(0, len(places), size)]
 
 
 def _batch_size(lm: Any) -> int:

@@ -61,17 +61,22 @@ class Loopback:
                 content = request["messages"][-1]["content"]
                 question = next(part["text"] for part in content if part["type"] == "text")
                 status, body = answer(question)
-                data = json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
+                reply_json(self, status, body)
 
             def log_message(self, *arguments: object) -> None:
                 pass
 
         return Handler
+
+
+def reply_json(handler: BaseHTTPRequestHandler, status: int, body: object) -> None:
+    """Answers a request with a status and a body as JSON."""
+    data = json.dumps(body).encode()
+    handler.send_response(status)
+    handler.send_header("Content-Type", "application/json")
+    handler.send_header("Content-Length", str(len(data)))
+    handler.end_headers()
+    handler.wfile.write(data)
 
 
 def answer_to(question: str) -> str:

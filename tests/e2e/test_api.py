@@ -16,6 +16,7 @@ import pytest
 from harness import run, samples
 from lmms_eval_crystal.crystal_task.data import MINI_FILE
 from lmms_eval_crystal.crystal_task.prompt import PROMPT_FILE, as_rgb
+from loopback import reply_json
 from PIL import Image, ImageChops
 
 pytestmark = pytest.mark.e2e
@@ -70,12 +71,7 @@ class Server:
             def do_POST(self) -> None:
                 request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 status, body = answer(request, self.headers["Authorization"])
-                data = json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
+                reply_json(self, status, body)
 
             def log_message(self, *arguments: object) -> None:
                 pass

@@ -8,7 +8,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup test lint types demo format clean
+# Tests open the report's page in a real browser and set its table with a real LaTeX.
+PROGRAMS := chromium pdflatex
+PACKAGES := chromium texlive-latex-recommended
+
+.PHONY: setup programs test lint types demo format clean
 
 setup: $(READY)
 
@@ -18,8 +22,15 @@ $(READY): setup.py
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
 	touch $(READY)
 
+programs:
+	@missing=$$(for program in $(PROGRAMS); do command -v $$program >/dev/null || echo $$program; done); \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PACKAGES); \
+	else echo "The tests need $$missing: install $(PACKAGES), under Debian with apt-get."; exit 1; fi
+
 # Two files of tests at a time: the whole-process ones spend most of their time on one core, importing torch.
-test: lint types
+test: programs lint types
 	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: setup

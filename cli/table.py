@@ -1,13 +1,12 @@
 """``crystal-eval table``: the results of several runs in one table."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from ..reports.load import Result, load_results
+from ..reports.load import Found, load_results
 from ..reports.tables import LEGEND, blocks
 
 #: Where the output is no terminal, its width is not known; this holds the table.
@@ -29,14 +28,15 @@ def run(
     show(load_results(paths))
 
 
-def show(results: Sequence[Result]) -> None:
+def show(found: Found) -> None:
     """Prints the table and what has to be known beside it."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=PLAIN_WIDTH)
-    for table, notes in blocks(results, console.width):
+    for table, notes in blocks(found.results, console.width):
         console.print(table)
         for note in notes:
             console.print(note, highlight=False, markup=False, soft_wrap=True)
         console.print()
-    console.print(LEGEND, highlight=False, markup=False, soft_wrap=True)
+    for line in (LEGEND, *found.problems):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -1,12 +1,14 @@
-"""Results of the harness, read back: one ``Result`` a model and CRYSTAL task."""
+"""Results files of the harness, read back: a ``Result`` for each model and CRYSTAL task, and those of other tasks."""
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..errors import CrystalError
+
+RESULTS, SAMPLES = "_results.json", "_samples_{task}.jsonl"
 
 
 @dataclass(frozen=True)
@@ -38,24 +40,78 @@ class Result:
         """Whether a stand-in wrote the responses instead of a model."""
         return self.generation.endswith("|scripted:yes")
 
+    @property
+    def samples_file(self) -> Path:
+        """Where the harness writes this run's samples with --log_samples; it need not exist."""
+        return self.file.with_name(self.file.name.removesuffix(RESULTS) + SAMPLES.format(task=self.task))
 
-def load_results(paths: Iterable[Path]) -> list[Result]:
-    """CRYSTAL results under the given paths: those scored alike together, best Match F1 first.
 
-    Of several runs with the same model, task and signatures the newest counts.
+@dataclass(frozen=True)
+class OtherResult:
+    """What one run says of one model on a task or group that is not CRYSTAL's; metrics as the harness names them."""
 
-    Raises ``CrystalError`` where a path does not exist, a file is no JSON, or nothing is found.
+    file: Path
+    model: str
+    task: str
+    metrics: dict[str, float]
+    higher_is_better: dict[str, bool | None]
+    items: int | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """All that results files under some paths hold, and a sentence for each thing in them that cannot be used."""
+
+    results: list[Result] = field(default_factory=list)
+    others: list[OtherResult] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def find_results(paths: Iterable[Path]) -> Found:
+    """What the harness wrote under the given paths; CRYSTAL's results those scored alike together, best Match F1 first.
+
+    Of several runs with the same model, task and signatures the newest counts, and a problem says so. A file that
+    cannot be read becomes a problem, and the rest is still read. Raises ``CrystalError`` where a path does not exist.
     """
+    found = Found()
     newest: dict[tuple[str, ...], Result] = {}
+    others: dict[tuple[str, str], OtherResult] = {}
     for file in _result_files(paths):
-        for result in _read(file):
-            newest[(result.task, result.model, result.scorer, result.generation)] = result
-    if not newest:
+        try:
+            written = json.loads(file.read_text("utf-8"))
+            results = list(_results(file, written))
+            elsewhere = list(_others(file, written, results[0].model if results else _model(written)))
+        except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+            problem = f"{type(error).__name__}: {error}"
+            found.problems.append(f"{file} is no results file of lmms-eval ({problem}); delete it or leave it out.")
+            continue
+        if not results and not elsewhere:
+            found.problems.append(f"{file} holds no metrics (a run with --predict_only writes none).")
+        for result in results:
+            key = (result.task, result.model, result.scorer, result.generation)
+            if key in newest:
+                found.problems.append(
+                    f"{result.model} ran {result.task} more than once with the same signatures: {file.name} counts, "
+                    f"{newest[key].file.name} does not."
+                )
+            newest[key] = result
+        others.update({(other.model, other.task): other for other in elsewhere})
+    found.results.extend(sorted(newest.values(), key=_place))
+    found.others.extend(others.values())
+    return found
+
+
+def load_results(paths: Iterable[Path]) -> Found:
+    """As ``find_results``, and raises ``CrystalError`` where no result of a CRYSTAL task is found."""
+    paths = list(paths)
+    found = find_results(paths)
+    if not found.results:
+        why = "".join(f" {problem}" for problem in found.problems[:3])
         raise CrystalError(
             f"No CRYSTAL results under {', '.join(map(str, paths))}; give the folder that --output_path named (a run "
-            "with --predict_only leaves none)."
+            f"with --predict_only leaves none).{why}"
         )
-    return sorted(newest.values(), key=_place)
+    return found
 
 
 def _place(result: Result) -> tuple[str, int, str, float, str]:
@@ -64,27 +120,23 @@ def _place(result: Result) -> tuple[str, int, str, float, str]:
 
 
 def _result_files(paths: Iterable[Path]) -> list[Path]:
-    found: list[Path] = []
+    found: set[Path] = set()
     for path in paths:
         if not path.exists():
             raise CrystalError(f"{path} does not exist; give the folder that --output_path named.")
-        found += sorted(path.rglob("*_results.json")) if path.is_dir() else [path]
+        found.update(path.rglob(f"*{RESULTS}") if path.is_dir() else [path])
     # The harness dates its files, so their names order the runs.
-    return sorted(found, key=lambda file: file.name)
+    return sorted(found, key=lambda file: (file.name, str(file)))
 
 
-def _read(file: Path) -> list[Result]:
-    try:
-        sections = json.loads(file.read_text("utf-8")).get("crystal", {})
+def _results(file: Path, written: Mapping[str, Any]) -> Iterable[Result]:
+    for task, section in written.get("crystal", {}).items():
         # A run with --predict_only has no metrics.
-        scored = {task: section for task, section in sections.items() if "match_f1" in section["metrics"]}
-        return [_result(file, task, section) for task, section in scored.items()]
-    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
-        problem = f"{type(error).__name__}: {error}"
-        raise CrystalError(f"{file} is no results file of lmms-eval ({problem}); delete it or leave it out.") from error
+        if "match_f1" in section["metrics"]:
+            yield _result(file, task, section)
 
 
-def _result(file: Path, task: str, section: dict[str, Any]) -> Result:
+def _result(file: Path, task: str, section: Mapping[str, Any]) -> Result:
     return Result(
         file=file,
         model=section["model"],
@@ -96,3 +148,38 @@ def _result(file: Path, task: str, section: dict[str, Any]) -> Result:
         of=section["of"],
         differs_from_paper=tuple(section["differs_from_paper"]),
     )
+
+
+def _model(written: Mapping[str, Any]) -> str:
+    """The model of a file without a CRYSTAL result; a local checkpoint goes by its folder's name, as in ours."""
+    name = written.get("model_name") or written.get("config", {}).get("model") or "unknown"
+    # A hub id is not told from a relative path by its looks; deeper paths are local.
+    return Path(name).name if name.count("/") != 1 else str(name)
+
+
+def _others(file: Path, written: Mapping[str, Any], model: str) -> Iterable[OtherResult]:
+    ours = written.get("crystal", {}).keys()
+    metrics = {task: _numbers(values) for task, values in written.get("results", {}).items()}
+    members = written.get("group_subtasks", {})
+    # A group with a mean of its own stands for its tasks; one that mixes ours with others is a suite, no benchmark.
+    mixed = {group for group, tasks in members.items() if ours & set(tasks)}
+    inside = {
+        task
+        for group, tasks in members.items()
+        if group not in mixed and metrics.get(group)
+        for task in tasks
+        if task != group
+    }
+    for task, values in metrics.items():
+        if values and task not in ours | mixed | inside:
+            directions = written.get("higher_is_better", {}).get(task) or {}
+            items = (written.get("n-samples", {}).get(task) or {}).get("effective")
+            yield OtherResult(file, model, task, values, dict(directions), items)
+
+
+def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    return {
+        key.removesuffix(",none"): float(value)
+        for key, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and "_stderr" not in key
+    }

@@ -7,6 +7,7 @@ from rich import box
 from rich.table import Table
 
 from .load import Mean, Result
+from .study import row_names
 
 
 def _mean(metric: str) -> Callable[[Result], str]:
@@ -86,13 +87,7 @@ def _hidden(block: Sequence[Result], names: Sequence[str], width: int) -> list[s
 
 
 def _names(block: Sequence[Result]) -> list[str]:
-    """Names of the rows; runs of one model that differ in their generation are numbered."""
-    models = [result.model for result in block]
-    numbered = [
-        f"{model} ({models[: place + 1].count(model)})" if models.count(model) > 1 else model
-        for place, model in enumerate(models)
-    ]
-    return [f"{name}*" if result.scripted else name for name, result in zip(numbered, block, strict=True)]
+    return [f"{name}*" if result.scripted else name for name, result in zip(row_names(block), block, strict=True)]
 
 
 def _table(task: str, block: Sequence[Result], names: Sequence[str], hidden: Sequence[str]) -> Table:

@@ -43,14 +43,14 @@ def test_the_newest_of_equal_runs_counts_and_a_trial_run_hides_nothing(write, tm
     write("2026_01", section(match_f1=0.2))
     write("2026_02", section(match_f1=0.4))
     write("2026_03", section(scorer="crystal|n:8", items=8, match_f1=0.9))
-    assert [(r.items, r.metrics["match_f1"].mean) for r in load_results([tmp_path])] == [(50, 0.4), (8, 0.9)]
+    assert [(r.items, r.metrics["match_f1"].mean) for r in load_results([tmp_path]).results] == [(50, 0.4), (8, 0.9)]
 
 
 def test_runs_that_were_scored_differently_stand_in_tables_of_their_own(write, tmp_path):
     write("1", section(model="a", match_f1=0.3))
     write("2", section(model="b", match_f1=0.6), folder="b")
     write("3", section(model="c", scorer="crystal|tau:0.5"), folder="c")
-    text = printed(load_results([tmp_path]))
+    text = printed(load_results([tmp_path]).results)
     assert text.count("macro means over items") == 2
     assert text.count("scorer: ") == 2
     assert text.index("b ") < text.index("a ")
@@ -59,7 +59,7 @@ def test_runs_that_were_scored_differently_stand_in_tables_of_their_own(write, t
 def test_runs_of_one_model_that_were_generated_differently_are_told_apart(write, tmp_path):
     write("1", section(generation="tokens:16|scripted:no"))
     write("2", section(generation="tokens:4096|scripted:yes"))
-    text = printed(load_results([tmp_path]))
+    text = printed(load_results([tmp_path]).results)
     assert "m (1): tokens:16|scripted:no" in text.replace("*", "")
     assert "m (2)" in text
     assert "scripted stand-in" in text
@@ -68,20 +68,20 @@ def test_runs_of_one_model_that_were_generated_differently_are_told_apart(write,
 def test_reasons_are_said_of_the_rows_that_they_belong_to(write, tmp_path):
     write("1", section(model="a"))
     write("2", section(model="b", differs_from_paper=["another prompt", "temperature 1 instead of greedy decoding"]))
-    text = printed(load_results([tmp_path]))
+    text = printed(load_results([tmp_path]).results)
     assert "Not comparable with the paper's table: another prompt.\n" in text
     assert "b is not comparable with the paper's table: temperature 1" in text
 
 
 def test_no_items_behind_a_metric_are_shown_as_such(write, tmp_path):
     write("1", section())
-    assert "- (0)" in printed(load_results([tmp_path]))
+    assert "- (0)" in printed(load_results([tmp_path]).results)
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120, 140])
 def test_a_narrow_terminal_gets_fewer_columns_says_which_and_cuts_none_off(write, tmp_path, width):
     write("1", section(model="a-model-with-a-name-of-its-own"))
-    text = printed(load_results([tmp_path]), width)
+    text = printed(load_results([tmp_path]).results, width)
     headings = next(line for line in text.splitlines() if "Model" in line)
     assert "Trunc." in headings or width < 80
     assert ("95 % int." in headings) != ("Hidden at this width: 95 % int." in text)

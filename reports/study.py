@@ -1,0 +1,162 @@
+"""Everything that a report is made of: runs with their samples, on boards whose rows may be compared."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+import pandas as pd
+
+from .load import OtherResult, Result, load_results
+from .samples import Samples, read_samples
+
+
+@dataclass(frozen=True)
+class Run:
+    """One model on one CRYSTAL task: a row of a board. ``label`` is its name, unique on the board."""
+
+    result: Result
+    label: str
+    samples: Samples | None = None
+    others: tuple[OtherResult, ...] = ()
+
+    @property
+    def items(self) -> pd.DataFrame | None:
+        """Its items as ``Samples.items`` has them; None for a run without samples."""
+        return None if self.samples is None or self.samples.items.empty else self.samples.items
+
+
+@dataclass(frozen=True)
+class Board:
+    """The runs of one task that were scored alike, best Match F1 first: their numbers may be set beside each other."""
+
+    task: str
+    scorer: str
+    runs: tuple[Run, ...]
+
+    @property
+    def items(self) -> int:
+        """Number of items that each of its runs covers."""
+        return self.runs[0].result.items
+
+    @property
+    def of(self) -> int:
+        """Number of items of the whole dataset."""
+        return self.runs[0].result.of
+
+    @property
+    def sampled(self) -> tuple[Run, ...]:
+        """The runs whose samples are there."""
+        return tuple(run for run in self.runs if run.items is not None)
+
+
+@dataclass(frozen=True)
+class Study:
+    """The boards, that over most items first, and a sentence for each thing that a reader must know of the input."""
+
+    boards: tuple[Board, ...]
+    notes: tuple[str, ...] = ()
+    others: tuple[OtherResult, ...] = field(default=(), repr=False)
+
+
+def load_study(
+    paths: Iterable[Path],
+    alias: Callable[[str], str] = lambda model: model,
+    advance: Callable[[int], None] = lambda size: None,
+    announce: Callable[[int], None] = lambda size: None,
+) -> Study:
+    """Reads results and samples under the given paths.
+
+    ``alias`` gives the name under which a model is known in other benchmarks' results. ``announce`` is told the bytes
+    of samples to come, and ``advance`` those read. Raises ``CrystalError`` where there is no CRYSTAL result at all.
+    """
+    found = load_results(paths)
+    notes = list(found.problems)
+    announce(sum(_size(result.samples_file) for result in found.results))
+    boards = []
+    for (task, scorer), group in groupby(found.results, key=lambda result: (result.task, result.scorer)):
+        results = list(group)
+        runs = []
+        for result, label in zip(results, row_names(results), strict=True):
+            samples = _samples(result, notes, advance)
+            others = tuple(other for other in found.others if alias(other.model) == alias(result.model))
+            runs.append(Run(result, label, samples, others))
+        boards.append(Board(task, scorer, tuple(runs)))
+    boards.sort(key=lambda board: -board.items)
+    notes += _mixed(boards)
+    known = {alias(result.model) for result in found.results}
+    notes += [
+        f"{model} has results of other benchmarks and none of CRYSTAL, so it has no row."
+        for model in sorted({other.model for other in found.others if alias(other.model) not in known})
+    ]
+    return Study(tuple(boards), tuple(notes), tuple(found.others))
+
+
+def row_names(results: Sequence[Result]) -> list[str]:
+    """Names of the rows of one board; runs of one model that differ in their generation are numbered."""
+    models = [result.model for result in results]
+    return [
+        f"{model} ({models[: place + 1].count(model)})" if models.count(model) > 1 else model
+        for place, model in enumerate(models)
+    ]
+
+
+def fields(signature: str) -> dict[str, str]:
+    """The parts of a signature by name.
+
+    >>> fields("crystal|v:1|enc:a/b@main")
+    {'v': '1', 'enc': 'a/b@main'}
+    """
+    return dict(re.findall(r"(\w+):([^|]*)", signature))
+
+
+def _samples(result: Result, notes: list[str], advance: Callable[[int], None]) -> Samples | None:
+    file = result.samples_file
+    if not file.exists():
+        notes.append(
+            f"{result.model} has results of {result.task} and no samples beside {result.file}: its row has the means "
+            "only; run with --log_samples to compare and read its items."
+        )
+        return None
+    try:
+        samples = read_samples(file, advance)
+    except OSError as error:
+        notes.append(f"{file} cannot be read ({error.strerror}), so {result.model} has only its means.")
+        return None
+    notes.extend(samples.problems)
+    if len(samples.items) != result.items:
+        notes.append(
+            f"{file} has {len(samples.items):,} usable items, and the results beside it are means over "
+            f"{result.items:,}: figures and comparisons cover those that are there, the table shows the results as "
+            "they were written."
+        )
+    return samples
+
+
+def _mixed(boards: Sequence[Board]) -> list[str]:
+    """What keeps the rows of two boards apart, in words."""
+    notes = []
+    for board in boards[1:]:
+        first = next(other for other in boards if other.task == board.task)
+        if first is board:
+            continue
+        ours, theirs = fields(first.scorer), fields(board.scorer)
+        parts = [
+            f"{name} {theirs.get(name)} instead of {ours.get(name)}"
+            for name in theirs
+            if theirs.get(name) != ours.get(name)
+        ]
+        models = ", ".join(run.label for run in board.runs)
+        notes.append(
+            f"{models}: {board.task} scored with {', '.join(parts)}; not comparable with the rows of the first table, "
+            "so shown in one of its own."
+        )
+    return notes
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0

@@ -1,21 +1,22 @@
 """Runs a command of the harness: secrets kept out of what it prints and writes, and its success judged by results."""
 
 import contextlib
-import ctypes
 import json
 import os
+import queue
 import re
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from ..errors import CrystalError
 from ..model_adapters.commands import KEY_VARIABLE, Command
+from .processes import started
 
 #: Variables whose names say that their values are secret; those that name a file are not.
 SECRET_NAME = re.compile(r"(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD)($|_)(?!PATH|FILE|DIR)", re.I)
@@ -27,8 +28,8 @@ TOKEN_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 RESULTS = "*_results.json"
 #: How this package's own errors begin in the output of a run.
 ERROR_MARK = b"CRYSTAL: "
-#: prctl's option that sends a signal when the parent dies; Linux only.
-PR_SET_PDEATHSIG = 1
+#: Bytes that are read at once.
+BLOCK = 65536
 
 
 def run_harness(
@@ -103,80 +104,46 @@ def _stream(
 ) -> tuple[int, str]:
     """Exit code of the process, and the sentence of this package's own error if it ended with one."""
     sentence = ""
-    process = subprocess.Popen(
-        arguments,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=dict(environment),
-        preexec_fn=_end_with_parent if sys.platform == "linux" else None,
-    )
-    assert process.stdout is not None
-    late = threading.Event()
-    with _terminated_on_signal(), process, _deadline(process, timeout, late):
-        try:
-            for line in _lines(process.stdout):
-                shown = masked(line, secrets)
-                output.write(shown)
-                output.flush()
-                if shown.startswith(ERROR_MARK):
-                    sentence = shown.removeprefix(ERROR_MARK).decode("utf-8", "replace").strip()
-        except BaseException:
-            process.terminate()
-            raise
-    if late.is_set():
-        raise TimeoutError
+    until = None if timeout is None else time.monotonic() + timeout
+    with started(arguments, environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        assert process.stdout is not None
+        for line in _lines(process.stdout, until):
+            shown = masked(line, secrets)
+            output.write(shown)
+            output.flush()
+            if shown.startswith(ERROR_MARK):
+                sentence = shown.removeprefix(ERROR_MARK).decode("utf-8", "replace").strip()
     return process.returncode, sentence
 
 
-def _lines(stream: IO[bytes]) -> Iterator[bytes]:
-    """Pieces that end in a line feed or in the carriage return of a progress bar: a secret is never cut in two."""
+def _lines(stream: IO[bytes], until: float | None) -> Iterator[bytes]:
+    """Pieces that end in a line feed or in the carriage return of a progress bar: a secret is never cut in two.
+
+    Raises ``TimeoutError`` where the stream is still open at ``until``, a time of the monotonic clock.
+    """
+    blocks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
+    def read() -> None:
+        with contextlib.suppress(OSError, ValueError):  # closed by the other thread
+            while block := os.read(stream.fileno(), BLOCK):
+                blocks.put(block)
+        blocks.put(b"")
+
+    # In a thread, since a read cannot be given a time limit on every system.
+    threading.Thread(target=read, daemon=True).start()
     rest = b""
-    while block := os.read(stream.fileno(), 65536):
+    while block := _next(blocks, until):
         *pieces, rest = re.split(rb"(?<=[\r\n])", rest + block)
         yield from pieces
     if rest:
         yield rest
 
 
-def _end_with_parent() -> None:
-    """Runs in the child: it ends when this process is killed, so that a rerun does not meet it."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-@contextlib.contextmanager
-def _deadline(process: subprocess.Popen[bytes], seconds: float | None, late: threading.Event) -> Iterator[None]:
-    """Ends the process after that many seconds, and says so in ``late``."""
-
-    def end() -> None:
-        late.set()
-        process.terminate()
-
-    timer = threading.Timer(seconds, end) if seconds is not None else None
-    if timer:
-        timer.start()
+def _next(blocks: "queue.SimpleQueue[bytes]", until: float | None) -> bytes:
     try:
-        yield
-    finally:
-        if timer:
-            timer.cancel()
-
-
-@contextlib.contextmanager
-def _terminated_on_signal() -> Iterator[None]:
-    """Turns SIGTERM into the end of this block, so that the run ends and the token file goes."""
-
-    def stop(number: int, _frame: Any) -> None:
-        raise SystemExit(128 + number)
-
-    try:
-        before = signal.signal(signal.SIGTERM, stop)
-    except ValueError:  # not the main thread, where no signal arrives
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+        return blocks.get(timeout=None if until is None else max(0.0, until - time.monotonic()))
+    except queue.Empty:
+        raise TimeoutError from None
 
 
 def _stamps(out: Path) -> dict[Path, tuple[int, int]]:

@@ -75,7 +75,11 @@ def run(
         ) from error
     # Patterns, tags and files of tasks go by other names in the results, which the harness writes for all or for none.
     wanted = [task for task in tasks.split(",") if task in OWN_TASKS]
-    results = run_harness(command, folder, wanted)
+    try:
+        results = run_harness(command, folder, wanted)
+    except KeyboardInterrupt:
+        kept = "" if wishes.journal == "off" else "; the same command goes on where it stopped"
+        raise CrystalError(f"You stopped the run{kept}.") from None
     if wanted:
         show(load_results(results))
     print(f"Results and samples: {', '.join(sorted({str(file.parent) for file in results}))}")

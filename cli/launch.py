@@ -15,14 +15,10 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import CrystalError
-from ..model_adapters.commands import KEY_VARIABLE, Command
+from ..model_adapters.commands import Command
+from ..model_adapters.redaction import masked, secret_values
 from .processes import started
 
-#: Variables whose names say that their values are secret; those that name a file are not.
-SECRET_NAME = re.compile(r"(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD)($|_)(?!PATH|FILE|DIR)", re.I)
-#: Anything shorter is no secret, and masking it would mangle the output.
-LEAST_SECRET = 8
-MASK = b"***"
 #: The harness prints the value of the first in its log; the hub library reads both.
 TOKEN_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 RESULTS = "*_results.json"
@@ -54,34 +50,10 @@ def run_harness(
     return results
 
 
-def secret_values(environment: Mapping[str, str]) -> list[bytes]:
-    """The values in the environment that must not be shown, longest first; the hub's stored token too.
-
-    >>> secret_values({"OPENAI_API_KEY": "sk-123456789", "TOKENIZERS_PARALLELISM": "false-or-true", "HOME": "/home/me"})
-    [b'sk-123456789']
-    """
-    named = {value for name, value in environment.items() if SECRET_NAME.search(name)}
-    if environment is os.environ:
-        from huggingface_hub import get_token
-
-        named.add(get_token() or "")
-    values = {value.strip().encode() for value in named}
-    return sorted((value for value in values if len(value) >= LEAST_SECRET), key=len, reverse=True)
-
-
-def masked(text: bytes, secrets: Sequence[bytes]) -> bytes:
-    """The text with every secret replaced."""
-    for secret in secrets:
-        text = text.replace(secret, MASK)
-    return text
-
-
 @contextlib.contextmanager
 def _environment(command: Command) -> Iterator[dict[str, str]]:
     """The environment of the run; the hub token stands in a file that only this user can read, while it lasts."""
     environment = {**os.environ, **command.variables}
-    if command.key_variable and (key := environment.get(command.key_variable)):
-        environment[KEY_VARIABLE] = key
     token = next((value for name in TOKEN_VARIABLES if (value := environment.pop(name, "").strip())), "")
     for name in TOKEN_VARIABLES:
         environment.pop(name, None)

@@ -13,7 +13,7 @@ def machine(monkeypatch, tmp_path):
     gpus: list[Gpu] = []
     monkeypatch.setattr(module, "visible_gpus", lambda: tuple(gpus))
     monkeypatch.chdir(tmp_path)
-    for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "HF_TOKEN"):
+    for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "HF_TOKEN", "CRYSTAL_JOURNAL", "CRYSTAL_KEY_VARIABLE"):
         monkeypatch.delenv(name, raising=False)
     return gpus
 

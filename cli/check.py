@@ -38,10 +38,12 @@ def run(
 ) -> None:
     """Check what a run needs, before it takes hours.
 
-    Looks at the dataset, the model, the encoder, the GPUs, the disk and the API key, and runs one item. A
-    line a check; exits with 1 where one fails.
+    Looks at the dataset, the model, the encoder, the GPUs, the disk and the API key, and runs one item. A line a
+    check: OK, WARN (the run may still be fine) or FAIL, with what to do; exits with 1 where one fails. Takes the
+    options of the run that you mean to start; under two minutes without --full.
 
         crystal-eval check qwen2.5-vl-7b
+        crystal-eval check runs/mine/checkpoint-500 --tasks crystal_mini --model-args dtype=bfloat16
     """
     target, wishes = read_wishes(name, backend, out, tasks=tasks, nproc=nproc, model_args=model_args)
     # Its remarks on the file system would stand between the lines.

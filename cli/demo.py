@@ -34,6 +34,8 @@ def run(
     Runs lmms-eval on crystal_mini: the scripted stand-ins have a known behaviour and show what each
     metric rewards; a tiny random Qwen2.5-VL goes through the harness's own adapter. Takes a few minutes
     on two cores; needs no GPU, no hub login and no network.
+
+        crystal-eval demo --output out/demo
     """
     results, tiny = folder / "results", folder / TINY
     folder.mkdir(parents=True, exist_ok=True)

@@ -43,9 +43,12 @@ def run(
 
     Takes a preset (see `crystal-eval models`), a hub id or a local folder. Exits with 1 where the run failed.
     Started again after it was killed, the same command goes on where it stopped. Further options of
-    lmms-eval go after `--`:
+    lmms-eval go after `--`. A first try, a checkpoint of your own, a large model, and a server of your own:
 
         crystal-eval run qwen2.5-vl-7b --limit 100 -- --offset 200
+        crystal-eval run runs/mine/checkpoint-500 --tasks crystal,mmmu_val --nproc 4
+        crystal-eval run qwen3-vl-32b --backend vllm --dry-run
+        crystal-eval run NAME --backend api --model-args base_url=http://localhost:8000/v1
     """
     target, wishes = read_wishes(
         name,

@@ -45,9 +45,9 @@ def check_one_item(subject: Subject) -> Check:
             gen_kwargs="" if subject.is_api else f"max_new_tokens={ITEM_TOKENS}",
         )
         command = build_command(subject.target, wishes, subject.gpus)
-        log = io.BytesIO()
+        limit = None if subject.full else ITEM_TIMEOUT_S
         try:
-            run_harness(command, Path(folder), tasks.split(","), log, timeout=None if subject.full else ITEM_TIMEOUT_S)
+            run_harness(command, Path(folder), tasks.split(","), io.BytesIO(), limit)
             problem = _problem(Path(folder), subject.is_api)
         except TimeoutError:
             return Check(
@@ -56,7 +56,7 @@ def check_one_item(subject: Subject) -> Check:
                 f"{tasks}: not done after {ITEM_TIMEOUT_S} s, which loading a large model may take; --full waits",
             )
         except CrystalError as error:
-            problem = reason(log.getvalue()) or str(error)
+            problem = str(error)
     if problem:
         return Check(NAME, "FAIL", f"{tasks}: {problem}")
     return Check(NAME, "OK", f"{tasks}: generated and scored in {time.monotonic() - started:.0f} s")
@@ -102,10 +102,3 @@ def text_problem(text: str, status: str | None, is_api: bool) -> str:
             "--model-args dtype=bfloat16, or float32"
         )
     return ""
-
-
-def reason(log: bytes) -> str:
-    """The last line of a log that tells of an error; empty where none does."""
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", log.decode("utf-8", "replace")).splitlines()
-    errors = [line.strip() for line in lines if re.match(r"\s*(CRYSTAL: |\w*(Error|Exception)\b)", line)]
-    return errors[-1][:300] if errors else ""

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -24,6 +25,11 @@ TOKEN_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 RESULTS = "*_results.json"
 #: How this package's own errors begin in the output of a run.
 ERROR_MARK = b"CRYSTAL: "
+#: The line that ends a traceback, where colours do not stand before it.
+ERROR_LINE = re.compile(r"[\w.]*(Error|Exception)\b")
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+#: Characters of such a line that are shown again.
+ERROR_LENGTH = 300
 #: Bytes that are read at once.
 BLOCK = 65536
 
@@ -40,13 +46,13 @@ def run_harness(
     known = _stamps(out)
     secrets = secret_values(os.environ)
     with _environment(command) as environment:
-        code, sentence = _stream(command.arguments, environment, secrets, output or sys.stdout.buffer, timeout)
+        ended = _stream(command.arguments, environment, secrets, output or sys.stdout.buffer, timeout)
     written = [file for file, stamp in _stamps(out).items() if known.get(file) != stamp]
     _redact(written, secrets)
     results = [file for file in written if file.match(RESULTS)]
     missing = [task for task in tasks if not any(_holds(file, task) for file in results)]
-    if code or missing or not results:
-        raise CrystalError(sentence or _failure(code, missing, out))
+    if ended.code or missing or not results:
+        raise CrystalError(ended.sentence or _failure(ended, missing, out))
     return results
 
 
@@ -67,15 +73,23 @@ def _environment(command: Command) -> Iterator[dict[str, str]]:
         yield {**environment, "HF_TOKEN_PATH": str(path)}
 
 
+@dataclass(frozen=True)
+class _Ended:
+    """How a process ended: exit code, the sentence of this package's own error, the last line that told of one."""
+
+    code: int
+    sentence: str
+    error: str
+
+
 def _stream(
     arguments: Sequence[str],
     environment: Mapping[str, str],
     secrets: Sequence[bytes],
     output: IO[bytes],
     timeout: float | None,
-) -> tuple[int, str]:
-    """Exit code of the process, and the sentence of this package's own error if it ended with one."""
-    sentence = ""
+) -> _Ended:
+    sentence = error = ""
     until = None if timeout is None else time.monotonic() + timeout
     with started(arguments, environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         assert process.stdout is not None
@@ -84,8 +98,14 @@ def _stream(
             output.write(shown)
             output.flush()
             if shown.startswith(ERROR_MARK):
-                sentence = shown.removeprefix(ERROR_MARK).decode("utf-8", "replace").strip()
-    return process.returncode, sentence
+                sentence = _text(shown.removeprefix(ERROR_MARK))
+            elif ERROR_LINE.match(_text(shown)):
+                error = _text(shown)
+    return _Ended(process.returncode, sentence, error[:ERROR_LENGTH])
+
+
+def _text(line: bytes) -> str:
+    return COLOURS.sub("", line.decode("utf-8", "replace")).strip()
 
 
 def _lines(stream: IO[bytes], until: float | None) -> Iterator[bytes]:
@@ -143,11 +163,12 @@ def _holds(file: Path, task: str) -> bool:
 AGAIN = "correct what it says, and start the same command to go on."
 
 
-def _failure(code: int, missing: Sequence[str], out: Path) -> str:
-    if code:
-        return f"The run ended with exit code {code}; the reason stands above. What was generated is kept: {AGAIN}"
+def _failure(ended: _Ended, missing: Sequence[str], out: Path) -> str:
+    reason = f"the last error was {ended.error!r}, and more" if ended.error else "the reason"
+    if ended.code:
+        return f"The run ended with exit code {ended.code}; {reason} stands above. What was generated is kept: {AGAIN}"
     what = f" for {', '.join(missing)}" if missing else ""
     return (
-        f"The run wrote no results{what} under {out}; the reason stands above (the harness itself ends without an "
+        f"The run wrote no results{what} under {out}; {reason} stands above (the harness itself ends without an "
         f"error). What was generated is kept: {AGAIN}"
     )

@@ -92,7 +92,9 @@ def run(
 def prepare(target: Target, command: Command) -> None:
     """Raises ``CrystalError`` where the run could only fail: vLLM or the API key is missing."""
     if command.adapter == BACKENDS["vllm"] and importlib.util.find_spec("vllm") is None:
-        raise CrystalError("vLLM is not installed here; `pip install vllm`, or leave out --backend vllm.")
+        only = target.preset and target.preset.adapter == command.adapter
+        instead = "no other adapter here runs this model" if only else "or leave out --backend vllm"
+        raise CrystalError(f"vLLM is not installed here; `pip install vllm`, {instead}.")
     if command.key_variable and not os.environ.get(command.key_variable):
         raise CrystalError(
             f"{target.name} is called over an API and {command.key_variable} is not set; put your key there (any text "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 import sys
@@ -334,16 +333,17 @@ def _extra(extra: Sequence[str]) -> list[str]:
         name = option.split("=", 1)[0]
         if name.startswith("--") and len(name) > 2 and any(own.startswith(name) for own in OWN_OPTIONS):
             raise CrystalError(f"{option} is set by crystal-eval run itself; use its own options instead.")
-        if any(map(redaction.names_secret, re.findall(r"(\w+)=", option))) or redaction.VALUE.search(option):
+        if redaction.holds_secret(option):
+            # Not even its name is told: a value that stands alone is the secret.
             raise CrystalError(
-                f"A secret does not belong into a command ({name}), which every log shows; leave it out."
+                "A secret does not belong into a command, which every log shows; leave it out of the part after `--`."
             )
     return list(extra)
 
 
 def _refuse_keys(arguments: Mapping[str, str], option: str) -> None:
     for name, value in arguments.items():
-        if redaction.names_secret(name) or redaction.VALUE.search(value):
+        if redaction.holds_secret(f"{name}={value}"):
             raise CrystalError(
                 f"A secret does not belong into {option} ({name}), where every log shows it; set {KEY_VARIABLE} "
                 "in the environment."

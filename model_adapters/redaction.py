@@ -13,6 +13,10 @@ _NAME = re.compile(
 )
 #: Tokens and keys as hubs and providers write them.
 VALUE = re.compile(r"\b(?:hf_|sk-|AIza)[\w-]{16,}")
+#: User and password of an address.
+_LOGIN = re.compile(r"://[^/@\s]+@")
+#: Names in the query of an address, and of further arguments within a value.
+_INNER = re.compile(r"[\w-]+(?==)")
 #: Anything shorter is no secret, and masking it would mangle the output.
 LEAST_SECRET = 8
 MASK = b"***"
@@ -25,6 +29,15 @@ def names_secret(name: str) -> bool:
     [True, True, False, False]
     """
     return bool(_NAME.search(name))
+
+
+def holds_secret(text: str) -> bool:
+    """Whether a text shows a secret: one that is known by its look, by the name before it, or as an address's login.
+
+    >>> [holds_secret(url) for url in ("http://me:pass@host/v1", "http://host/v1?key=1", "http://host:8000/v1")]
+    [True, True, False]
+    """
+    return bool(VALUE.search(text) or _LOGIN.search(text) or any(map(names_secret, _INNER.findall(text))))
 
 
 def secret_values(environment: Mapping[str, str]) -> list[bytes]:

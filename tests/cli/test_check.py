@@ -11,7 +11,7 @@ import pytest
 from lmms_eval_crystal.cli import check as module
 from lmms_eval_crystal.cli import check_item
 from lmms_eval_crystal.cli.check import checks
-from lmms_eval_crystal.cli.check_item import reason, text_problem
+from lmms_eval_crystal.cli.check_item import text_problem
 from lmms_eval_crystal.cli.check_model import check_model
 from lmms_eval_crystal.cli.check_subject import Check, Subject
 from lmms_eval_crystal.errors import CrystalError
@@ -290,8 +290,3 @@ def test_an_item_whose_samples_are_not_as_they_should_be_fails(samples, says, mo
     check = one_item(monkeypatch, checkpoint, samples)
     assert check.state == "FAIL"
     assert says in check.message
-
-
-def test_the_reason_of_a_failed_item_is_the_last_error_of_its_log():
-    log = b"ValueError: first\nat work\n\x1b[31mRuntimeError: the last\x1b[0m\nbye\n"
-    assert reason(log) == "RuntimeError: the last"

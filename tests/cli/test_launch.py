@@ -68,6 +68,16 @@ def test_another_exit_code_is_a_failure_even_with_results():
         launch(WRITE, "raise SystemExit(3)")
 
 
+def test_the_last_error_of_the_log_is_in_the_sentence_without_secrets():
+    with pytest.raises(CrystalError) as caught:
+        launch(
+            f"""
+    print("ValueError: the first", "at work", "\\x1b[31mopenai.AuthError: no {SECRET}\\x1b[0m", "bye", sep="\\n")
+    """
+        )
+    assert "the last error was 'openai.AuthError: no ***', and more stands above" in str(caught.value)
+
+
 def test_the_sentence_of_our_own_error_is_the_sentence_of_the_failure():
     with pytest.raises(CrystalError, match=r"^the encoder is missing; get one\.$"):
         launch("import sys; sys.exit('CRYSTAL: the encoder is missing; get one.')")

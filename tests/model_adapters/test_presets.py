@@ -268,6 +268,8 @@ def test_vllm_shares_one_copy_among_its_gpus_and_several_among_processes():
         ("owner/model", (), {"backend": "vllm", "model_args": "model=a/b"}, "is another model than owner/model"),
         ("gpt-5", (), {"model_args": f"note=sk-{'a' * 20}"}, "A secret does not belong into --model-args"),
         ("gpt-5", (), {"model_args": "api_key=sk-1"}, "A secret does not belong into --model-args"),
+        ("gpt-5", (), {"model_args": "base_url=http://me:word@host/v1"}, "A secret does not belong into --model-args"),
+        ("gpt-5", (), {"model_args": "base_url=http://host/v1?key=1"}, "A secret does not belong into --model-args"),
         ("gpt-5", (), {"model_args": "timeout"}, "not of the form name=value"),
         ("gpt-5", (), {"extra": ["--tasks", "mmmu_val"]}, "--tasks is set by crystal-eval run itself"),
         ("gpt-5", (), {"extra": ["mmmu_val"]}, "Options for lmms-eval go after `--`"),

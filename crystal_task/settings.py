@@ -11,6 +11,8 @@ from ..metrics import ALPHA, TAU
 
 HUB_DATASET = "waybarrios/CRYSTAL"
 APP_NAME = "lmms-eval-crystal"
+#: A threshold is a cosine, a weight a share.
+TAU_RANGE, ALPHA_RANGE = (-1.0, 1.0), (0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -27,15 +29,18 @@ class Settings:
     judge: str
 
     @classmethod
-    def from_environment(cls) -> "Settings":
-        """Reads the environment. Raises ``CrystalError`` for a threshold or weight out of its range."""
+    def from_environment(cls, tau: float = TAU, alpha: float = ALPHA) -> "Settings":
+        """Reads the environment; ``tau`` and ``alpha`` are taken where it does not set them.
+
+        Raises ``CrystalError`` for a threshold or weight out of its range.
+        """
         return cls(
             dataset=_text("CRYSTAL_DATASET") or HUB_DATASET,
             revision=_text("CRYSTAL_REVISION"),
             encoder=_text("CRYSTAL_ENCODER"),
             encoder_device=_text("CRYSTAL_ENCODER_DEVICE"),
-            tau=_number("CRYSTAL_TAU", TAU, -1.0, 1.0),
-            alpha=_number("CRYSTAL_ALPHA", ALPHA, 0.0, 1.0),
+            tau=_number("CRYSTAL_TAU", tau, *TAU_RANGE),
+            alpha=_number("CRYSTAL_ALPHA", alpha, *ALPHA_RANGE),
             prompt_file=_text("CRYSTAL_PROMPT_FILE"),
             judge=_text("CRYSTAL_JUDGE"),
         )

@@ -44,6 +44,8 @@ class ScorerSignature:
     tau: float
     alpha: float
     judge: str = "none"
+    #: Who supplied the questions, which the answer rules read; shown where it is not the references.
+    question: str = "references"
 
     def __str__(self) -> str:
         return "crystal|" + _joined(
@@ -58,6 +60,7 @@ class ScorerSignature:
                 "order": "lis",
                 "alpha": self.alpha,
                 "judge": self.judge,
+                **({} if self.question == "references" else {"question": self.question}),
             }.items()
         )
 

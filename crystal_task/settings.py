@@ -1,7 +1,7 @@
 """What a user can set from outside, read from the environment in one place."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from platformdirs import user_data_dir
@@ -44,6 +44,16 @@ class Settings:
             prompt_file=_text("CRYSTAL_PROMPT_FILE"),
             judge=_text("CRYSTAL_JUDGE"),
         )
+
+    def with_values(self, tau: float | None, alpha: float | None) -> "Settings":
+        """These settings with another threshold and weight, where they are given.
+
+        Raises ``CrystalError`` for one out of its range.
+        """
+        for name, value, (low, high) in (("tau", tau, TAU_RANGE), ("alpha", alpha, ALPHA_RANGE)):
+            if value is not None and not low <= value <= high:
+                raise CrystalError(f"{name} is {value}; it must be a number from {low:g} to {high:g}.")
+        return replace(self, tau=self.tau if tau is None else tau, alpha=self.alpha if alpha is None else alpha)
 
 
 def data_folder() -> Path:

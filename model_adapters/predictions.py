@@ -146,6 +146,7 @@ def prediction_of(entry: Entry) -> Prediction:
             where=where,
             generation=generation if isinstance(generation, str) else "",
             output_tokens=tokens if isinstance(tokens, int) else None,
+            question=_question(record) if record.get("question_from") == "predictions" else "",
         )
     if "reasoning_steps" in value:
         return replace(_fields(value, where), question=_question(value))

@@ -103,9 +103,8 @@ def check_ids(predicted: Predicted, references: References) -> None:
     """Raises ``CrystalError`` where a prediction is for an item that the references do not have."""
     strays = [name for name in predicted.by_id if name not in references.place]
     if strays:
-        overlap = (
-            "none of its ids occurs" if len(strays) == len(predicted.by_id) else f"{len(strays):,} ids do not occur"
-        )
+        total = len(predicted.by_id)
+        overlap = "none of its ids occurs" if len(strays) == total else f"{len(strays):,} of {total:,} ids do not occur"
         raise CrystalError(
             f"{predicted.source}: {overlap} in {references.name}. Ids of the predictions that are not there: "
             f"{first_few(strays)}; ids there: {first_few(references.ids)}. Those of a dataset are its rows, from 0."
@@ -134,8 +133,8 @@ def notes_on(predicted: Predicted, references: References) -> list[str]:
     counts = question_counts(_all_asked(predicted, references))
     if counts.get("predictions") or counts.get("none"):
         notes.append(
-            f"the references have no question for all items; answers are judged with that of the prediction for "
-            f"{counts.get('predictions', 0):,} and with none for {counts.get('none', 0):,}."
+            f"the references leave out questions; answers are judged with the prediction's own for "
+            f"{counts.get('predictions', 0):,} items, and without one for {counts.get('none', 0):,}."
         )
     return [f"{predicted.model}: {note}" for note in notes]
 

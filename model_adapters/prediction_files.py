@@ -49,7 +49,7 @@ def entries(source: Path, progress: bool = False, is_name: Callable[[str], bool]
 
 def _from_folder(folder: Path, progress: bool, is_name: Callable[[str], bool]) -> Iterator[Entry]:
     found = sorted(folder.iterdir())
-    files = [entry for entry in found if entry.suffix == ".json" and is_name(entry.stem) and entry.is_file()]
+    files = [entry for entry in found if entry.suffix.lower() == ".json" and is_name(entry.stem) and entry.is_file()]
     if not files:
         raise CrystalError(
             f"The folder {folder} holds no predictions: none of its files is called <index>.json. "

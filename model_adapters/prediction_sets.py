@@ -47,7 +47,7 @@ def find_sets(
         sets = [_read(source, is_name, references is None) for source in bar]
     except (OSError, RuntimeError) as error:
         raise CrystalError(f"The predictions cannot be read: {error}.") from error
-    if name:
+    if name.strip():
         if len({found.model for found in sets}) > 1:
             names = first_few(dict.fromkeys(found.model for found in sets))
             raise CrystalError(f"--name names one model, and these predictions are of several: {names}.")
@@ -64,7 +64,7 @@ def _sources(path: Path, is_name: Callable[[str], bool], apart: Path | None) -> 
         if path.name.endswith("_results.json"):
             raise CrystalError(f"{path} holds means, no predictions; give its folder, or the samples file beside it.")
         return [path]
-    if any(file.suffix == ".json" and is_name(file.stem) for file in path.iterdir()):
+    if any(file.suffix.lower() == ".json" and is_name(file.stem) for file in path.iterdir()):
         return [path]
     found = sorted((file for file in path.rglob("*.jsonl") if SAMPLES.fullmatch(file.name)), key=lambda f: f.name)
     if apart and path.resolve() in apart.resolve().parents:

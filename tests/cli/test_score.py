@@ -137,7 +137,7 @@ def test_the_authors_formats_give_the_numbers_of_their_own_command(authors, thei
     assert section["questions"] == {"none": 10, "predictions": 15}
     printed = capsys.readouterr().out
     assert "1 of 25 items have no prediction" in printed
-    assert "judged with that of the prediction for 15 and with none for 10" in printed
+    assert "judged with the prediction's own for 15 items, and without one for 10." in printed
     assert "theirs" in printed.split("macro means over items")[1]
     assert printed.splitlines()[-1] == "Results and samples: out/theirs"
 
@@ -276,7 +276,7 @@ NO_TEXTS = "reference_steps that are no list of texts (0)"
 @pytest.mark.parametrize(
     ("predictions", "references", "sentence"),
     [
-        ({"0": FIELDS, "9": FIELDS}, {"0": ENTRY}, "1 ids do not occur in references.json"),
+        ({"0": FIELDS, "9": FIELDS}, {"0": ENTRY}, "1 of 2 ids do not occur in references.json"),
         ({"q_0": FIELDS}, {"0": ENTRY}, "none of its ids occurs in references.json. Ids of the predictions"),
         ({"q_0": FIELDS}, {"0": ENTRY}, "that are not there: q_0; ids there: 0."),
         (RIGHT, {"0": ENTRY, "1": {"answer": "a"}}, "1 of 2 references have no reference_steps (1)"),

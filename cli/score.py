@@ -21,8 +21,8 @@ def run(
     predictions: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PREDICTIONS...",
-            help="Files or folders, one a model: <index>.json files, a JSON object keyed by id, JSON Lines, samples or "
+            metavar="PREDICTIONS",
+            help="Files or folders, one a model: INDEX.json files, a JSON object keyed by id, JSON Lines, samples or "
             "whole output folders of lmms-eval.",
         ),
     ],
@@ -34,7 +34,7 @@ def run(
             "JSON object of references by id. Samples of this package carry their own.",
         ),
     ] = "",
-    name: Annotated[str, typer.Option(help="Name of the model, where there is one; default: that of the file.")] = "",
+    name: Annotated[str, typer.Option(help="Name of the model, if it is one; default: that of its file.")] = "",
     encoder: Annotated[str, typer.Option(help="Preset (distilroberta, minilm), hub id or folder.")] = "",
     tau: Annotated[float | None, typer.Option(help="Threshold of similarity; default 0.35.")] = None,
     alpha: Annotated[float | None, typer.Option(help="Weight of order in ordered_f1; default 0.3.")] = None,
@@ -51,7 +51,7 @@ def run(
 
         crystal-eval score predictions/my-model --references waybarrios/CRYSTAL
 
-        crystal-eval score predictions.json --references references.json --name my-model
+        crystal-eval score my-model.json --references references.json
 
     Runs are scored anew without a new generation, each with its own name and signature. What is not given stays as
     it was:

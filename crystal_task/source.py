@@ -125,8 +125,8 @@ def _hub_advice(name: str, reason: str) -> str:
     return (
         f"The dataset {name} could not be fetched from the Hugging Face hub ({reason}). It is gated: accept its terms "
         f"at https://huggingface.co/datasets/{name} and log in with `hf auth login` (or set HF_TOKEN). Without the "
-        "hub, set CRYSTAL_DATASET (for crystal-eval score --references) to a local copy (a save_to_disk folder, parquet "
-        "or JSONL files), or try the task crystal_mini, which needs neither."
+        "hub, set CRYSTAL_DATASET (or --references of crystal-eval score) to a local copy (a save_to_disk folder, "
+        "parquet or JSONL files), or try the task crystal_mini, which needs neither."
     )
 
 

@@ -43,13 +43,20 @@ def call_all(lm: Any, generate: Generate, requests: Sequence[Instance], missing:
 
 def _by_batch(lm: Any, generate: Generate, requests: Sequence[Instance], missing: Sequence[Place], keep: Keep) -> None:
     wanted = set(missing)
-    for batch in batches(lm, requests):
-        # Batches of the whole list, so that after a kill the same items share a batch as would have without.
-        places = [place for place in batch if place in wanted]
-        if places:
-            logger.debug(f"Journal: generating {[requests[place].doc_id for place in places]}")
-            made = generate([requests[place] for place in places])
-            keep(dict(zip(places, made, strict=True)))
+    # Batches of the whole list, so that after a kill the same items share a batch as would have without.
+    shares = [[place for place in batch if place in wanted] for batch in batches(lm, requests)]
+    for places in filter(None, shares):
+        logger.debug(f"Journal: generating {[requests[place].doc_id for place in places]}")
+        for made in _made(lm, generate, [requests[place] for place in places]):
+            keep({places[index]: output for index, output in made.items()})
+
+
+def _made(lm: Any, generate: Generate, batch: list[Instance]) -> Iterator[Mapping[int, Any]]:
+    """The responses to a batch by their places in it, all at once or in the parts that the model makes of it."""
+    if hasattr(lm, "generate_batches"):
+        yield from lm.generate_batches(batch)
+    else:
+        yield dict(zip(range(len(batch)), generate(batch), strict=True))
 
 
 def batches(lm: Any, requests: Sequence[Instance]) -> list[list[Place]]:

@@ -17,7 +17,7 @@ from ..errors import CrystalError, stop_the_run
 from .base import TextModel, refuse_unknown
 from .batching import Batches, buckets
 from .conversation import ChatFormat, Conversation, model_inputs
-from .generation import Decoding, end_tokens, greedy_config, written
+from .generation import Decoding, UnpaddedPenalty, end_tokens, greedy_config, written
 from .image_limits import set_image_limits
 from .lengths import Lengths
 from .loading import Checkpoint, choose_dtype
@@ -169,8 +169,14 @@ class CrystalHF(TextModel):
     def _write_batch(self, conversations: Sequence[Conversation], decoding: Decoding) -> list[GenerationResult]:
         inputs = model_inputs(self._processor, conversations).to(self._model.device, self._dtype)
         read = inputs["attention_mask"].sum(dim=1).tolist()
+        arguments = decoding.arguments()
+        # Passed as 1, which is none, since generate would add its own to ours.
+        penalty = arguments.pop("repetition_penalty", self._model.generation_config.repetition_penalty) or 1.0
+        if penalty != 1.0:
+            padding = (inputs["attention_mask"] == 0).sum(dim=1)
+            arguments |= {"repetition_penalty": 1.0, "logits_processor": [UnpaddedPenalty(float(penalty), padding)]}
         with torch.inference_mode():
-            tokens = self._model.generate(**inputs, **decoding.arguments())
+            tokens = self._model.generate(**inputs, **arguments)
         rows = written(tokens[:, inputs["input_ids"].shape[1] :], self._ends)
         tokenizer = self._processor.tokenizer
         texts = [tokenizer.decode(row, skip_special_tokens=True, clean_up_tokenization_spaces=False) for row in rows]

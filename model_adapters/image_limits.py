@@ -41,13 +41,14 @@ def set_image_limits(
     _set_tiles(images, max_tiles)
     size = dict(getattr(images, "size", None) or {})
     if hasattr(images, "merge_size") and all(size.get(key) for key in AREA_KEYS):
-        areas = dict(zip(AREA_KEYS, _areas(size, min_pixels, max_pixels), strict=True))
+        least, largest = _areas(size, min_pixels, max_pixels)
+        areas = dict(zip(AREA_KEYS, (least, largest), strict=True))
         images.size = {**{key: value for key, value in size.items() if value}, **areas}
         # The same under the names that transformers 4 reads.
-        for name, area in zip(("min_pixels", "max_pixels"), areas.values(), strict=True):
+        for name, area in (("min_pixels", least), ("max_pixels", largest)):
             if hasattr(images, name):
                 setattr(images, name, area)
-        return ImageLimits(PixelLimits(), *map(str, areas.values()), largest_area=areas[AREA_KEYS[1]])
+        return ImageLimits(PixelLimits(), str(least), str(largest), largest_area=largest)
     shown = [str(limit) for limit in (max_pixels, _tiles_text(images)) if limit]
     before = PixelLimits(min_pixels, max_pixels)
     return ImageLimits(before, str(min_pixels or "") or None, ",".join(shown) or None, largest_area=max_pixels)

@@ -73,7 +73,7 @@ def make_tokenizer(
 ) -> PreTrainedTokenizerFast:
     """A byte-level BPE tokenizer, which encodes any text without an unknown token.
 
-    ``kind`` is the class that the family's processor insists on in transformers 4. ``more`` goes to that
+    ``kind`` is the class that the processors of some families insist on. ``more`` goes to that
     class: the beginning of a text, or the names that a processor looks its markers up by
     (``extra_special_tokens``).
     """

@@ -28,7 +28,7 @@ from transformers import (
     MllamaProcessor,
     PreTrainedTokenizerFast,
     Qwen2Config,
-    Qwen2TokenizerFast,
+    Qwen2Tokenizer,
 )
 
 from .tiny_parts import CONTEXT_LENGTH, chat_template, make_tokenizer, save
@@ -53,7 +53,7 @@ def build_tiny_internvl(path: str | Path) -> Path:
         ("<|endoftext|>", "<|im_start|>", "<|im_end|>", *named.values()),
         end="<|im_end|>",
         padding="<|endoftext|>",
-        kind=Qwen2TokenizerFast,
+        kind=Qwen2Tokenizer,
         extra_special_tokens=named,
     )
     ids = tokenizer.get_vocab()

@@ -16,6 +16,7 @@ from lmms_eval_crystal.crystal_task.data import MINI_FILE
 from lmms_eval_crystal.crystal_task.item import Item
 from lmms_eval_crystal.metrics.encoder import resolve_encoder
 from lmms_eval_crystal.model_adapters.personas import write
+from lmms_eval_crystal.model_adapters.prediction_sets import find_sets
 from lmms_eval_crystal.reports.load import load_results
 
 PERSONAS = ("shuffled", "cherry_picker", "verbose", "lucky", "oracle", "wrong")
@@ -214,6 +215,23 @@ def test_samples_against_other_references_count_the_items_that_the_run_covered(r
     [result] = load_results([Path("out")])
     assert (result.items, result.of, result.task) == (4, 50, "crystal")
     assert samples(Path("out"), "crystal")[0]["crystal"]["image_sha256"] != "unknown"
+
+
+@pytest.mark.parametrize("dataset", ["waybarrios/CRYSTAL", "parquet"])
+def test_samples_know_their_dataset_by_the_results_beside_them(run_folder, dataset):
+    file = next((run_folder[0] / "shuffled").glob("*_samples_crystal.jsonl"))
+    dump(f"run/{file.name}", file.read_text("utf-8"))
+    beside = {"crystal": {"crystal": {"of": 6372}}, "configs": {"crystal": {"dataset_path": dataset}}}
+    dump(f"run/{file.name}".replace("samples_crystal.jsonl", "results.json"), beside)
+    [found] = find_sets([Path("run")])
+    assert (found.references.of, len(found.references.items)) == (6372, 4)
+    assert (found.references.name == dataset) == (dataset == "waybarrios/CRYSTAL")
+
+
+def test_a_signature_that_was_changed_by_hand_is_named(run_folder):
+    file = next((run_folder[0] / "shuffled").glob("*_samples_crystal.jsonl"))
+    dump(f"run/{file.name}", file.read_text("utf-8").replace("|tau:0.35|", "|tau:low|"))
+    assert "has a scorer signature that cannot be read" in refusal("run")
 
 
 def test_texts_are_parsed_by_ours_or_as_released():

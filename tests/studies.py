@@ -14,7 +14,10 @@ SOURCES = ("mathvision", "scienceqa", "realworldqa", "mmvp", "plotqa")
 SCORER = (
     "crystal|v:1|data:{data}|n:{items}|parse:ours|enc:{encoder}|tau:0.35|match:greedy|order:lis|alpha:0.3|judge:none"
 )
-GENERATION = "prompt:66854a62|system:none|model:{model}@main|adapter:CrystalHF/chat|dtype:bfloat16|tokens:4096|temperature:0|pixels:unknown|scripted:no"
+GENERATION = (
+    "prompt:66854a62|system:none|model:{model}@main|adapter:CrystalHF/chat|dtype:bfloat16|tokens:4096"
+    "|temperature:0|pixels:unknown|scripted:no"
+)
 WORDS = (
     "the a red blue small tall left right of on under shows bar line angle triangle dog sign count sum equals".split()
 )

@@ -1,0 +1,236 @@
+"""The first screen of a report in words and numbers: columns, cells, best marks, the headline and the red flags."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from .load import Mean
+from .study import Board, Run, fields
+
+#: Level below which Holm's p establishes a difference.
+LEVEL = 0.05
+#: Shares from which a flag is raised: fewer truncated or unusable responses move a mean by less than its interval.
+TRUNCATED, UNUSABLE = 0.02, 0.05
+#: Where the two answer rules part on more items than this, the paper's accuracy overstates.
+LENIENT = 0.05
+#: Below this share of items with two matches, order says little of a model.
+ORDERED = 0.5
+#: So many names in a sentence; the rest is counted.
+NAMES_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the leaderboard: a metric, how it is shown, and whether its highest value deserves a mark."""
+
+    metric: str
+    title: str
+    meaning: str
+    digits: int = 3
+    higher_is_better: bool = False
+
+
+COLUMNS = (
+    Column("accuracy", "Accuracy", "final answers right by the paper's released rule", higher_is_better=True),
+    Column("accuracy_strict", "strict", "final answers right as a careful marker decides", higher_is_better=True),
+    Column("match_f1", "Match F1", "harmonic mean of step precision and recall", higher_is_better=True),
+    Column(
+        "f1_above_null",
+        "above null",
+        "Match F1 minus its null, which is Match F1 against another item's reference steps",
+        higher_is_better=True,
+    ),
+    Column("precision", "Precision", "share of predicted steps that match; few safe steps score high"),
+    Column("recall", "Recall", "share of reference steps that are matched", higher_is_better=True),
+    Column("ordered_f1", "Ordered F1", "Match F1, less up to 30 % for disorder", higher_is_better=True),
+    Column("lis_multi", "LIS 2+", "share of matched steps in order, over the items where two or more match"),
+    Column("steps", "Steps", "predicted steps an item", digits=1),
+    Column("format_usable", "Usable", "share of responses that could be read"),
+    Column("truncated", "Truncated", "share of responses that broke off or reached the token limit"),
+    Column("output_tokens", "Tokens", "output tokens an item, where the model counts them", digits=0),
+)
+
+
+def value(run: Run, metric: str) -> Mean | None:
+    """A run's mean of a metric as its results file states it; None where it has none."""
+    if metric == "output_tokens":
+        if run.items is None:
+            return None
+        known = run.items["output_tokens"].dropna()
+        return Mean(float(known.mean()), items=len(known)) if len(known) else None
+    mean = run.result.metrics.get(metric)
+    return None if mean is None or mean.mean is None else mean
+
+
+def shown(number: float | None, digits: int) -> str:
+    """A number as every table of the report prints it."""
+    return "" if number is None or math.isnan(number) else f"{number:,.{digits}f}"
+
+
+def best(board: Board, column: Column) -> set[str]:
+    """Labels of the rows with the highest printed value; none where higher is not better or all are equal."""
+    if not column.higher_is_better:
+        return set()
+    printed = {
+        run.label: round(mean.mean, column.digits)
+        for run in contenders(board)
+        if (mean := value(run, column.metric)) is not None and mean.mean is not None
+    }
+    if len(set(printed.values())) < 2:
+        return set()
+    return {label for label, number in printed.items() if number == max(printed.values())}
+
+
+def contenders(board: Board) -> Sequence[Run]:
+    """The runs that can lead: models; scripted stand-ins only where fewer than two models are there."""
+    models = [run for run in board.runs if not run.result.scripted]
+    return models if len(models) > 1 else board.runs
+
+
+def headline(board: Board, comparisons: pd.DataFrame) -> str:
+    """One sentence that says who leads, and whether it is established.
+
+    ``comparisons`` is what ``statistics.compare_models`` made of the board's runs.
+    """
+    runs = contenders(board)
+    if len(runs) == 1:
+        only = runs[0].result.metrics["match_f1"]
+        interval = "" if only.low is None or only.high is None else f" [{only.low:.3f}, {only.high:.3f}]"
+        return f"{runs[0].label} reaches Match F1 {shown(only.mean, 3)}{interval} over {board.items:,} items."
+    parts = [
+        _lead(runs, metric, title, comparisons)
+        for metric, title in (("match_f1", "Match F1"), ("accuracy", "accuracy"))
+    ]
+    return "; ".join(parts) + "."
+
+
+def _lead(runs: Sequence[Run], metric: str, title: str, comparisons: pd.DataFrame) -> str:
+    means = {run.label: mean.mean for run in runs if (mean := value(run, metric)) and mean.mean is not None}
+    first, *others = sorted(means, key=lambda label: -means[label])
+    pairs = {other: _pair(comparisons, metric, first, other) for other in others}
+    tested = {other: pair for other, pair in pairs.items() if pair is not None}
+    if len(tested) < len(pairs):
+        return f"{first} has the highest {title} ({means[first]:.3f}), untested for want of samples"
+    level = [other for other, pair in tested.items() if not pair.established]
+    if level:
+        return f"{_names([first, *level])} cannot be told apart at the top of {title}"
+    second = tested[others[0]]
+    return f"{first} leads {title} by {second.difference:.3f} [{second.low:.3f}, {second.high:.3f}]"
+
+
+@dataclass(frozen=True)
+class _Pair:
+    difference: float
+    low: float
+    high: float
+    established: bool
+
+
+def _pair(comparisons: pd.DataFrame, metric: str, first: str, second: str) -> _Pair | None:
+    """The comparison of two rows, first minus second; None where they share no item."""
+    of_metric = comparisons[comparisons["metric"] == metric]
+    for one, other, sign in ((first, second, 1), (second, first, -1)):
+        found = of_metric[(of_metric["first"] == one) & (of_metric["second"] == other)]
+        if len(found) and found.iloc[0]["items"]:
+            row = found.iloc[0]
+            low, high = sorted((sign * row["low"], sign * row["high"]))
+            return _Pair(sign * row["difference"], low, high, bool(row["p_holm"] <= LEVEL))
+    return None
+
+
+def _names(labels: Sequence[str]) -> str:
+    """Names in a sentence: all of a few, the first of many."""
+    names = list(labels[:NAMES_SHOWN])
+    if len(labels) > NAMES_SHOWN:
+        names.append(f"{len(labels) - NAMES_SHOWN} more")
+    return ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]
+
+
+#: Fields of the generation signature in which the rows of one board should agree.
+GENERATION = {
+    "prompt": "prompts",
+    "system": "system prompts",
+    "tokens": "token budgets",
+    "temperature": "temperatures",
+}
+
+
+def differences_between_rows(board: Board) -> list[str]:
+    """In what the generation of a board's rows differs, in words; empty where they may be compared with each other."""
+    found = []
+    for name, plural in GENERATION.items():
+        values = {fields(run.result.generation).get(name, "unknown") for run in board.runs}
+        if len(values) > 1:
+            found.append(f"{plural} {', '.join(sorted(values))}")
+    return found
+
+
+def differences_from_paper(board: Board) -> list[str]:
+    """Why rows of a board cannot be set beside the paper's table; empty where nothing known speaks against it."""
+    return list(dict.fromkeys(reason for run in board.runs for reason in run.result.differs_from_paper))
+
+
+@dataclass(frozen=True)
+class Flag:
+    """Something that a reader must know before reading the numbers; of the whole board where ``label`` is empty."""
+
+    label: str
+    title: str
+    text: str
+
+
+def flags(board: Board, kin: Callable[[str], str | None] = lambda model: None) -> list[Flag]:
+    """The red flags of a board: part of the data, truncation, system prompts, failed calls, scripted models, and more.
+
+    ``kin`` tells of a model whether its family helped to write the references, and how.
+    """
+    found = []
+    if board.items < board.of:
+        found.append(Flag("", "Part of the data", f"{board.items:,} of {board.of:,} items: not the benchmark's score."))
+    between = differences_between_rows(board)
+    if between:
+        found.append(Flag("", "Rows made differently", f"The rows differ in {'; '.join(between)}."))
+    for run in board.runs:
+        found += [Flag(run.label, title, text) for title, text in _flags(run, kin(run.result.model))]
+    return found
+
+
+def _flags(run: Run, kin: str | None) -> Iterable[tuple[str, str]]:
+    generation = fields(run.result.generation)
+    if run.result.scripted:
+        yield "Scripted", "A stand-in with a known behaviour wrote the responses, not a model."
+    truncated, usable = _share(run, "truncated"), _share(run, "format_usable")
+    if truncated > TRUNCATED:
+        yield (
+            "Truncated",
+            f"{truncated:.1%} of the responses broke off or reached the limit of {generation.get('tokens', 'unknown')} "
+            "tokens: raise max_new_tokens before reading anything else.",
+        )
+    if 1 - usable > UNUSABLE:
+        yield "Unusable", f"{1 - usable:.1%} of the responses could not be read and count as misses."
+    system = generation.get("system", "unknown")
+    if system not in ("none", "unknown"):
+        yield "System prompt", f"The adapter added a system prompt (SHA-256 {system}...)."
+    if generation.get("prompt", "unknown") == "unknown":
+        yield "Unknown prompt", "The predictions were made elsewhere; prompt and settings are not known."
+    if generation.get("temperature") not in ("0", "unknown", None):
+        yield "Not greedy", f"Temperature {generation['temperature']}: another run gives other numbers."
+    if kin:
+        yield "Kin", f"{kin}: its steps may resemble the references for that reason."
+    failed = 0 if run.items is None else int((run.items["status"] == "failed").sum())
+    if failed:
+        yield "Failed calls", f"{failed:,} calls never succeeded and count as misses: run the same command again."
+    lenient = _share(run, "accuracy") - _share(run, "accuracy_strict")
+    if lenient > LENIENT:
+        yield "Lenient rule", f"The paper's rule accepts {lenient:.1%} more answers than the strict one."
+    ordered = run.result.metrics.get("lis_multi")
+    share = (ordered.items or 0) / run.result.items if ordered else 0
+    if share < ORDERED:
+        yield "Little order", f"Only {share:.0%} of the items match two steps or more, so order says little."
+
+
+def _share(run: Run, metric: str) -> float:
+    mean = value(run, metric)
+    return float("nan") if mean is None or mean.mean is None else mean.mean

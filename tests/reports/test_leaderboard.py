@@ -1,0 +1,97 @@
+"""What the first screen says: the headline, the best marks, the flags."""
+
+import pandas as pd
+import pytest
+from lmms_eval_crystal.reports.leaderboard import (
+    COLUMNS,
+    best,
+    differences_between_rows,
+    differences_from_paper,
+    flags,
+    headline,
+    value,
+)
+from lmms_eval_crystal.reports.study import load_study
+from studies import TALKERS, Talker, write_study
+
+TITLES = {column.metric: column for column in COLUMNS}
+
+
+@pytest.fixture
+def board(tmp_path):
+    return load_study([write_study(tmp_path, items=40)]).boards[0]
+
+
+def comparison(metric, first, second, difference, p_holm=0.001, items=40):
+    row = {"metric": metric, "first": first, "second": second, "difference": difference, "p_holm": p_holm}
+    return {**row, "low": difference - 0.02, "high": difference + 0.02, "items": items}
+
+
+def compared(board, p_holm=0.001, items=40):
+    """All pairs of a board with the true differences, all established or none."""
+    labels = [run.label for run in board.runs]
+    rows = []
+    for metric in ("match_f1", "accuracy"):
+        means = {run.label: value(run, metric).mean for run in board.runs}
+        for place, first in enumerate(labels):
+            rows += [
+                comparison(metric, first, second, means[first] - means[second], p_holm, items)
+                for second in labels[place + 1 :]
+            ]
+    return pd.DataFrame(rows)
+
+
+def test_the_headline_names_who_leads_with_the_interval_of_the_closest_follower(board):
+    text = headline(board, compared(board))
+    f1 = [value(run, "match_f1").mean for run in board.runs]
+    gap = f1[0] - f1[1]
+    assert text.startswith(f"org/Reasoner-7B leads Match F1 by {gap:.3f} [{gap - 0.02:.3f}, {gap + 0.02:.3f}]; ")
+    assert " leads accuracy by " in text
+
+
+def test_a_lead_that_is_not_established_is_not_claimed(board):
+    text = headline(board, compared(board, p_holm=0.4))
+    assert "org/Reasoner-7B, org/Guesser-8B and other/Talker-3B cannot be told apart at the top of Match F1" in text
+    assert "leads" not in text
+
+
+def test_without_shared_items_the_highest_is_named_and_called_untested(board):
+    text = headline(board, compared(board, items=0))
+    assert "has the highest Match F1" in text
+    assert "untested" in text
+
+
+def test_one_model_gets_a_sentence_of_its_own(tmp_path):
+    board = load_study([write_study(tmp_path, items=20, talkers=TALKERS[:1])]).boards[0]
+    assert headline(board, pd.DataFrame()).startswith("org/Reasoner-7B reaches Match F1 0.")
+    assert "over 20 items" in headline(board, pd.DataFrame())
+
+
+def test_best_marks_stand_only_where_higher_is_better(board):
+    assert best(board, TITLES["match_f1"]) == {"org/Reasoner-7B"}
+    for metric in ("precision", "lis_multi", "steps", "truncated", "output_tokens"):
+        assert best(board, TITLES[metric]) == set()
+
+
+def test_rows_that_print_the_same_share_the_mark_or_none_has_it(tmp_path):
+    twins = [Talker("a/one", recall=1, extra=0, right=1, malformed=0, shuffled=0), Talker("a/two", recall=1, extra=0)]
+    board = load_study([write_study(tmp_path, items=30, talkers=twins)]).boards[0]
+    assert best(board, TITLES["accuracy"]) == {"a/one"}
+    same = load_study([write_study(tmp_path / "same", items=30, talkers=[twins[0]])]).boards[0]
+    assert best(same, TITLES["accuracy"]) == set()
+
+
+def test_flags_name_what_must_be_known_first(tmp_path):
+    talkers = (*TALKERS[:1], Talker("org/Broken", malformed=0.5))
+    board = load_study([write_study(tmp_path, items=40, talkers=talkers, of=6372)]).boards[0]
+    found = {
+        (flag.label, flag.title) for flag in flags(board, kin=lambda model: "kin" if "Reasoner" in model else None)
+    }
+    assert {("", "Part of the data"), ("org/Broken", "Truncated"), ("org/Broken", "Unusable")} <= found
+    assert ("org/Reasoner-7B", "Kin") in found
+    assert not any(title == "Scripted" for _, title in found)
+
+
+def test_what_the_rows_do_not_share_is_said(board):
+    assert differences_between_rows(board) == []
+    assert "another prompt" in differences_from_paper(board)

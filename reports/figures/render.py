@@ -1,4 +1,4 @@
-"""A figure as a file, and as a piece of a page: SVG with its texts as texts, and PNG. The same figure gives the same bytes."""
+"""A figure as a file and as a piece of a page: SVG with its texts as texts, and PNG; always the same bytes."""
 
 import io
 import re

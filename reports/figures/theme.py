@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -29,7 +30,7 @@ NAME_LENGTH = 26
 #: More models than this go by number: that many names beside points are no longer read.
 MANY = 10
 
-SETTINGS = {
+SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "crystal",
     # A dollar in a model's name is a dollar.

@@ -10,8 +10,8 @@ from matplotlib.patches import Patch
 
 from ..diagnosis import DIAGNOSES
 from .exhibit import Exhibit, over_items
-from .layout import legend, rows, shares_axis
-from .theme import BLUE, GREEN, GREY, OCHRE, ORANGE, PAPER, PURPLE, SKY, TINY, Style, text_on
+from .layout import POINTS, legend, rows, shares_axis, sheet, text_size
+from .theme import BLUE, GREEN, GREY, OCHRE, ORANGE, PAPER, PURPLE, SKY, SMALL, TINY, WIDTH, Style, text_on
 
 #: Narrower segments carry no number, which would not fit.
 LEAST_NUMBERED = 0.06
@@ -44,8 +44,8 @@ LOOKS = {
     "malformed": (ORANGE, "--"),
 }
 CLASSES = tuple(Class(name, one.label, *LOOKS[name]) for name, one in DIAGNOSES.items())
-#: Words in one line of a legend.
-LEGEND_COLUMNS = 5
+#: Points that a legend takes for one entry besides its words.
+ENTRY = 42
 
 
 def statuses(exhibit: Exhibit) -> Figure | None:
@@ -84,7 +84,7 @@ def _stack(styles: Sequence[Style], values: Sequence[pd.Series], classes: Sequen
     if not shares:
         return None
     present = [one for one in classes if any(share[one.key] for share in shares)]
-    columns = len(present) if len(present) <= LEGEND_COLUMNS else -(-len(present) // 2)
+    columns = _columns([one.words for one in present])
     made = rows(styles, (1,), top=0.34 if columns == len(present) else 0.54)
     [axes] = made.panels
     shares_axis(axes, "")
@@ -101,6 +101,13 @@ def _stack(styles: Sequence[Style], values: Sequence[pd.Series], classes: Sequen
         columns,
     )
     return made.figure
+
+
+def _columns(words: Sequence[str]) -> int:
+    """As many as fit into one line of a legend, or half of them in each of two."""
+    blank = sheet(1, 1)
+    needed = sum(text_size(blank, word, SMALL)[0] + ENTRY for word in words)
+    return len(words) if needed < WIDTH * POINTS else -(-len(words) // 2)
 
 
 def _shares(values: pd.Series, classes: Sequence[Class]) -> Mapping[str, float]:

@@ -132,9 +132,12 @@ def short_names(labels: Sequence[str], length: int = NAME_LENGTH) -> list[str]:
 
 
 def _plain(label: str) -> str:
-    """A label without line breaks, control characters and marks that turn the direction of text."""
+    """A label without line breaks, signs that no XML may hold, and marks that turn the direction of text."""
     text = re.sub(r"\s+", " ", label)
-    return "".join(sign for sign in text if unicodedata.category(sign) not in ("Cc", "Cf", "Cs")).strip() or "unnamed"
+    return (
+        "".join(sign for sign in text if unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Cn")).strip()
+        or "unnamed"
+    )
 
 
 def _cut(name: str, length: int) -> str:

@@ -186,8 +186,8 @@ def test_a_folder_of_runs_is_scored_anew_with_names_signatures_and_all_else_kept
     out, generation = run_folder
     score(out, "--tau", "0.9", "-o", "again")
     assert any("mmmu_val" in message for message in heard)
-    first = {result.model: result for result in load_results([out])}
-    again = {result.model: result for result in load_results([Path("again")])}
+    first = {result.model: result for result in load_results([out]).results}
+    again = {result.model: result for result in load_results([Path("again")]).results}
     assert again.keys() == {"shuffled", "a/lucky"}
     assert again["a/lucky"].generation == generation
     assert again["shuffled"].generation == first["shuffled"].generation
@@ -207,12 +207,12 @@ def test_what_lies_in_the_output_folder_is_not_scored_again(run_folder):
     score(out, "--alpha", "0.1", "-o", out / "rescored")
     score(out, "--alpha", "0.1", "-o", out / "rescored")
     assert len(list((out / "rescored").rglob("*_results.json"))) == 4
-    assert len(load_results([out / "rescored"])) == 2
+    assert len(load_results([out / "rescored"]).results) == 2
 
 
 def test_samples_against_other_references_count_the_items_that_the_run_covered(run_folder):
     score(run_folder[0] / "shuffled", "--references", "crystal_mini", "--encoder", "minilm", "-o", "out")
-    [result] = load_results([Path("out")])
+    [result] = load_results([Path("out")]).results
     assert (result.items, result.of, result.task) == (4, 50, "crystal")
     assert samples(Path("out"), "crystal")[0]["crystal"]["image_sha256"] != "unknown"
 

@@ -45,6 +45,7 @@ TOLERANCE = 1e-5
 _TIMEOUT_S = 10.0
 # Older SQLite takes no more than 999 values a statement.
 _VALUES = 900
+_SPOILT = re.compile(r"^no such |^table |malformed|unsupported file format|syntax error")
 # Two to four vectors a page leave little of it empty.
 _PAGE_BYTES = 16_384
 
@@ -96,7 +97,8 @@ class EmbeddingCache:
                     f"SELECT key, vector, checksum FROM embeddings WHERE key IN ({marks})", some
                 ):
                     # A row that is not what was written is as good as none, and is written again.
-                    if isinstance(row, bytes) and len(row) == 4 * size and checksum == _checksum(key, row):
+                    whole = key in text_of and isinstance(row, bytes) and len(row) == 4 * size
+                    if whole and checksum == _checksum(key, row):
                         found[text_of[key]] = np.frombuffer(row, dtype="<f4")
         return found
 
@@ -136,13 +138,12 @@ class EmbeddingCache:
         try:
             try:
                 return action()
-            except sqlite3.DatabaseError as error:
-                # SQLite's more special errors speak of locks, disks and permissions, not of the file's content.
-                if type(error) is not sqlite3.DatabaseError or self._rebuilt:
+            except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+                if self._rebuilt or not _is_spoilt(error):
                     raise
                 self._rebuild(error)
                 return action()
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, UnicodeDecodeError, OSError) as error:
             self._reads, self._writes = writing and self._reads, False
             if not self._told:
                 what = "written" if self._reads else "used"
@@ -155,6 +156,12 @@ class EmbeddingCache:
         _say(f"The embedding cache {self.path} is made anew: {reason}.")
         for file in (self.path, self.path.with_name(f"{self.path.name}-journal")):
             file.unlink(missing_ok=True)
+
+
+def _is_spoilt(error: Exception) -> bool:
+    """Whether an error speaks of what is in the file; SQLite's others speak of locks, disks and permissions."""
+    # What a file says of its own tables may be no text; and a name that changed is a column that is missing.
+    return not isinstance(error, sqlite3.OperationalError) or bool(_SPOILT.search(str(error)))
 
 
 def _tag(database: sqlite3.Connection) -> tuple[int, int]:

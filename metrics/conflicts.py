@@ -56,13 +56,14 @@ def find_conflicts(pairs: Iterable[Pair], predicted: Sequence[str], reference: S
     >>> find_conflicts([(0, 0, 0.9)], ["There are three dogs."], ["There are 2 dogs."])
     ((0, 0, 'number'),)
     """
-    return tuple(
-        (row, column, kind)
-        for row, column, _ in pairs
-        if predicted[row] != reference[column]
-        for kind, disagree in (("number", numbers_disagree), ("negation", negations_disagree))
-        if disagree(predicted[row], reference[column])
-    )
+    found: list[Conflict] = []
+    for row, column, _ in pairs:
+        texts = predicted[row], reference[column]
+        if numbers_disagree(*texts):
+            found.append((row, column, "number"))
+        if negations_disagree(*texts):
+            found.append((row, column, "negation"))
+    return tuple(found)
 
 
 def numbers_disagree(one: str, other: str) -> bool:

@@ -79,7 +79,8 @@ def score_embedded(predicted: np.ndarray, reference: np.ndarray, tau: float = TA
 
 def score_similarity(similarity: np.ndarray, tau: float = TAU, alpha: float = ALPHA) -> StepScores:
     """Scores of one item from its similarities, shape ``(P, R)``; either may be 0."""
-    return StepScores.of_pairs(match_steps(similarity, tau), *similarity.shape, alpha=alpha)
+    predicted, reference = similarity.shape
+    return StepScores.of_pairs(match_steps(similarity, tau), predicted, reference, alpha)
 
 
 def similarity_of(predicted: np.ndarray, reference: np.ndarray) -> np.ndarray:

@@ -21,7 +21,9 @@ def score_thresholds(
     [0.5, 1.0]
     """
     matrix = np.asarray(similarity)
+    predicted, reference = matrix.shape
     pairs = match_steps(matrix, min(taus))
     # Compared in the matrix's own dtype, as the matching itself does.
     values = np.array([value for _, _, value in pairs], dtype=matrix.dtype)
-    return [StepScores.of_pairs(pairs[: int((values > tau).sum())], *matrix.shape, alpha=alpha) for tau in taus]
+    kept = [pairs[: int((values > tau).sum())] for tau in taus]
+    return [StepScores.of_pairs(some, predicted, reference, alpha) for some in kept]

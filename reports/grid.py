@@ -21,10 +21,8 @@ class Grid:
     words: int = 1
 
     def to_rich(self) -> Table:
-        """For the terminal."""
-        table = Table(
-            box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=Text(self.title), title_justify="left"
-        )
+        """For the terminal, without its title, which a narrow table would fold."""
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         for place, heading in enumerate(self.headings):
             is_words = place < self.words
             table.add_column(

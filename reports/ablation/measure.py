@@ -85,7 +85,7 @@ def ablate(
     with tqdm(total=len(doc_ids) * len(cohort.runs), desc="Reading steps", unit="item", disable=not progress) as bar:
         chains = [read_chains(run, doc_ids, bar.update) for run in cohort.runs]
     rows: list[dict[str, object]] = []
-    checks = []
+    checks: list[_Check] = []
     for encoder in encoders:
         table = _embedded(encoder, chains, progress)
         total = sum(map(len, chains))
@@ -159,9 +159,9 @@ def _is_own(run: Run, encoder: str, tau: float) -> bool:
 def _reference(table: pd.DataFrame) -> Setting:
     """The setting that most runs were scored with; else the first encoder with the threshold nearest to the paper's."""
     own = table[table["own"]]
-    if len(own):
-        (encoder, tau), _ = max(own.groupby(["encoder", "tau"], sort=False), key=lambda group: len(group[1]))
-        return Setting(str(encoder), float(tau))
+    settings = [Setting(str(encoder), float(tau)) for encoder, tau in zip(own["encoder"], own["tau"], strict=True)]
+    if settings:
+        return max(settings, key=settings.count)
     first = str(table["encoder"].iloc[0])
     return Setting(first, min(set(table["tau"]), key=lambda tau: (abs(tau - TAU), tau)))
 

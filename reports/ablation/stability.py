@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pandas as pd
 from scipy import stats
 
-#: A rank correlation over fewer models says nothing: five stand in one given order in 1 of 120 cases.
-MIN_MODELS = 6
+from ..statistics import MIN_MODELS
+
 #: Means that agree to so many digits are equal.
 DIGITS = 9
 
@@ -109,8 +109,8 @@ def in_words(stability: Stability, what: str) -> list[str]:
     """What the ranking does over ``what`` (such as "10 settings"), in sentences."""
     still = stability.pairs - len(stability.swaps)
     said = [
-        f"Over {what} {still} of {stability.pairs} pairs of models never change their order by Match F1, and "
-        f"{int((stability.ranks['kept'] == 1).sum())} of {stability.models} models keep their rank throughout."
+        f"Over {what} {still} of the {stability.pairs} pairs of models that differ at the reference never turn round, "
+        f"and {int((stability.ranks['kept'] == 1).sum())} of {stability.models} models keep their rank throughout."
     ]
     if stability.swaps:
         named = [f"{swap.first} and {swap.second} (in {swap.settings})" for swap in stability.swaps[:3]]

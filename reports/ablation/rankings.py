@@ -71,7 +71,7 @@ def over_prompts(ablation: Ablation) -> Wordings | None:
         return None
     values = table.loc[models].dropna(axis=1, how="all")
     # The prompt that most models ran with first: the reference of the others.
-    spread = values.notna().sum()
+    spread = values.notna().sum().to_dict()
     values = values[sorted(values.columns, key=lambda prompt: (-spread[prompt], prompt))]
     shared = values.dropna(axis=1, thresh=min(2, len(values))).dropna()
     stability = rank_stability(shared, shared.columns[0]) if shared.shape[1] else None

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from platformdirs import user_data_dir
+from platformdirs import user_cache_dir, user_data_dir
 
 from ..errors import CrystalError
 from ..metrics import ALPHA, TAU
@@ -44,6 +44,11 @@ class Settings:
 def data_folder() -> Path:
     """Where this package keeps what a user gave it, the authors' prompt for one."""
     return Path(user_data_dir(APP_NAME, appauthor=False))
+
+
+def cache_folder() -> Path:
+    """Where this package keeps what it can make again: ``CRYSTAL_CACHE_DIR``, else the user's cache folder."""
+    return Path(_text("CRYSTAL_CACHE_DIR") or user_cache_dir(APP_NAME, appauthor=False)).expanduser()
 
 
 def _text(variable: str) -> str:

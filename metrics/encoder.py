@@ -122,6 +122,12 @@ class StepEncoder:
         """Where the model is now."""
         return str(self._model.device)
 
+    @property
+    def cache_key(self) -> str:
+        """All that its vectors depend on: signature, kind of device, and type of its weights."""
+        weights = next(self._model.parameters(), None)
+        return f"{self.signature}-{self._model.device.type}-{'' if weights is None else weights.dtype}"
+
     def to(self, device: str) -> None:
         """Moves the model, to the GPU that generation has left free, say."""
         self._model.to(device)

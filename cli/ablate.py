@@ -1,19 +1,22 @@
 """``crystal-eval ablate``: do the models keep their places with another encoder, another threshold, another prompt?"""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..crystal_task.settings import embeddings_folder
 from ..errors import CrystalError
-from ..reports.ablation.figure import caption, draw
-from ..reports.ablation.measure import PAPER_TAUS, Ablation, ablate
-from ..reports.ablation.tables import grids, sentences, to_csv, to_markdown
+from ..metrics.sweep import PAPER_TAUS
 from ..reports.chains import cohorts
 from ..reports.encoders import open_encoders, own_encoder
-from ..reports.figures.render import to_png, to_svg
 from ..reports.writing import write_whole
 from .reading import encoder_device, read_study, show
+
+if TYPE_CHECKING:
+    from ..reports.ablation.measure import Ablation
 
 TITLE = "Match F1, precision and recall by encoder and threshold"
 
@@ -45,13 +48,17 @@ def run(
 
     Give runs of one model with several prompts (CRYSTAL_PROMPT_FILE) to see what the wording does.
     """
+    # Here, since scipy and matplotlib would slow down all commands.
+    from ..reports.ablation.measure import ablate
+    from ..reports.ablation.tables import grids, sentences
+
     taus = thresholds(tau)
     names = [name.strip() for name in encoders.split(",") if name.strip()]
     study = read_study(paths)
     found, left_out = cohorts(study)
     names = list(dict.fromkeys(names or [own_encoder(found[0])]))
     opened = open_encoders(names, encoder_device(device), download)
-    made = [ablate(cohort, opened, taus, limit, progress=True) for cohort in found]
+    made = [ablate(cohort, opened, taus, limit, embeddings_folder(), progress=True) for cohort in found]
     written = _write(folder, made)
     for ablation in made:
         show(grids(ablation), sentences(ablation))
@@ -72,6 +79,10 @@ def thresholds(text: str) -> list[float]:
 
 
 def _write(folder: Path, made: list[Ablation]) -> list[Path]:
+    from ..reports.ablation.figure import caption, draw
+    from ..reports.ablation.tables import to_csv, to_markdown
+    from ..reports.figures.render import to_png, to_svg
+
     names = ["ablation" if len(made) == 1 else f"ablation-{place + 1}" for place in range(len(made))]
     files = [write_whole(folder / "ablation.csv", to_csv(made))]
     sections = []

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from tqdm import tqdm
 
+from ..crystal_task.settings import embeddings_folder
 from ..errors import CrystalError
 from ..metrics import TAU
 from ..reports.agreement.draw import ACCEPTED, BAND, draw_pairs, populate
@@ -74,7 +75,7 @@ def sample(
     doc_ids = draw_items(cohort, items, seed)
     with tqdm(total=len(doc_ids) * len(cohort.runs), desc="Reading steps", unit="item") as bar:
         chains = [read_chains(run, doc_ids, bar.update) for run in cohort.runs]
-    population = populate(chains, opened, threshold, progress=True)
+    population = populate(chains, opened, threshold, embeddings_folder(), progress=True)
     draws = draw_pairs(cohort, chains, population, number, accepted, seed)
     if not draws:
         raise CrystalError("None of the runs has a step that could be paired; give runs with usable responses.")

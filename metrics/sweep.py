@@ -8,6 +8,9 @@ from .matching import match_steps
 from .order import ALPHA
 from .steps import StepScores
 
+#: The thresholds of the paper's ablation.
+PAPER_TAUS = (0.30, 0.35, 0.40, 0.45, 0.50)
+
 
 def score_thresholds(
     similarity: np.ndarray | Sequence[Sequence[float]], taus: Sequence[float], alpha: float = ALPHA

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 from huggingface_hub import try_to_load_from_cache
 
 from ..errors import CrystalError
-from ..metrics import StepEncoder
+from ..metrics import EmbeddingTable, StepEncoder, similarity_of
 from ..metrics.encoder import EncoderSource, encoder_presets, resolve_encoder
-from .chains import Cohort
+from .chains import Chain, Cohort
 from .study import fields
 
 #: One of these is in every folder that sentence-transformers can load.
@@ -31,6 +32,27 @@ def open_encoders(
                 f"--download, or give {option} a folder that holds it."
             )
     return [StepEncoder(name, device) for name in names]
+
+
+def embed_chains(
+    encoder: StepEncoder, chains: Sequence[Sequence[Chain]], cache_folder: Path | None = None, progress: bool = False
+) -> EmbeddingTable:
+    """All steps of some runs, each different text once; reference steps come from the cache on disk, if there is one.
+
+    Predictions of a full run take about 0.1 GB of memory.
+    """
+    table = EmbeddingTable(encoder, cache_folder)
+    table.progress = progress
+    table.add((text for run in chains for chain in run for text in chain.reference), keep=True)
+    table.add(text for run in chains for chain in run for text in chain.encoded)
+    return table
+
+
+def chain_similarity(table: EmbeddingTable, chain: Chain) -> np.ndarray:
+    """Cosines of an item's predicted with its reference steps, ``(P, R)``; below any where nothing can match."""
+    if not chain.usable:
+        return np.full((len(chain.predicted), len(chain.reference)), -2, dtype=np.float32)
+    return similarity_of(table.rows(chain.encoded), table.rows(chain.reference))
 
 
 def own_encoder(cohort: Cohort) -> str:

@@ -3,19 +3,19 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 from tqdm import tqdm
 
-from ...metrics import ALPHA, TAU, EmbeddingTable, StepEncoder, StepScores, cosine_similarity, macro_mean
-from ...metrics.sweep import score_thresholds
+from ...metrics import ALPHA, TAU, StepEncoder, StepScores, macro_mean
+from ...metrics.sweep import PAPER_TAUS, score_thresholds
 from ..chains import Chain, Cohort, draw_items, read_chains
+from ..encoders import chain_similarity, embed_chains
 from ..study import Run, fields
 
-#: The thresholds of the paper's ablation.
-PAPER_TAUS = (0.30, 0.35, 0.40, 0.45, 0.50)
 #: What each setting is measured by, over all items.
 OVERALL = ("match_f1", "precision", "recall", "ordered_f1")
 #: The same over the items with two matches or more: with fewer both measures of order are 1.
@@ -78,42 +78,31 @@ def ablate(
     encoders: Sequence[StepEncoder],
     taus: Sequence[float] = PAPER_TAUS,
     limit: int | None = None,
+    cache_folder: Path | None = None,
     progress: bool = False,
 ) -> Ablation:
-    """Scores the runs of a cohort with each encoder at each threshold; ``limit`` is a number of items."""
+    """Scores the runs of a cohort with each encoder at each threshold; ``limit`` is a number of items.
+
+    ``cache_folder`` is where embeddings of reference steps are kept; None keeps none.
+    """
     doc_ids = draw_items(cohort, limit)
     with tqdm(total=len(doc_ids) * len(cohort.runs), desc="Reading steps", unit="item", disable=not progress) as bar:
         chains = [read_chains(run, doc_ids, bar.update) for run in cohort.runs]
     rows: list[dict[str, object]] = []
     checks: list[_Check] = []
     for encoder in encoders:
-        table = _embedded(encoder, chains, progress)
+        table = embed_chains(encoder, chains, cache_folder, progress)
         total = sum(map(len, chains))
         with tqdm(total=total, desc=f"Matching, {encoder.id}", unit="item", disable=not progress) as bar:
             for run, run_chains in zip(cohort.runs, chains, strict=True):
                 scores = []
                 for chain in run_chains:
-                    scores.append(score_thresholds(_similarity(table, chain), taus, _alpha(run)))
+                    scores.append(score_thresholds(chain_similarity(table, chain), taus, _alpha(run)))
                     bar.update()
                 rows += _rows(run, encoder.signature, taus, scores)
                 checks += _checks(run, encoder.signature, taus, run_chains, scores)
     frame = pd.DataFrame(rows)
     return Ablation(cohort, frame, _reference(frame), len(doc_ids), tuple(_verdict(checks)))
-
-
-def _embedded(encoder: StepEncoder, chains: Sequence[Sequence[Chain]], progress: bool) -> EmbeddingTable:
-    """A table of one encoder with all steps of all runs: references, which runs share, and predictions."""
-    encoder.progress = progress
-    table = EmbeddingTable(encoder)
-    table.add(text for run in chains for chain in run for text in chain.reference)
-    table.add(text for run in chains for chain in run for text in chain.encoded)
-    return table
-
-
-def _similarity(table: EmbeddingTable, chain: Chain) -> np.ndarray:
-    if not chain.encoded or not chain.reference:
-        return np.zeros((len(chain.predicted), len(chain.reference)), dtype=np.float32) - 1
-    return cosine_similarity(table.rows(chain.encoded), table.rows(chain.reference))
 
 
 def _alpha(run: Run) -> float:

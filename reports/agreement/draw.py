@@ -12,12 +12,14 @@ draws are made from it, each spread evenly over the cells of model and source:
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from tqdm import tqdm
 
-from ...metrics import EmbeddingTable, StepEncoder, cosine_similarity, match_steps
+from ...metrics import StepEncoder, match_steps
 from ..chains import Chain, Cohort
+from ..encoders import chain_similarity, embed_chains
 
 #: Where the paper's study parts low, middle and high similarity.
 BANDS = ((-math.inf, 0.20), (0.20, 0.50), (0.50, math.inf))
@@ -60,19 +62,22 @@ class Population:
     accepted: np.ndarray
 
 
-def populate(chains: Sequence[Sequence[Chain]], encoder: StepEncoder, tau: float, progress: bool = False) -> Population:
+def populate(
+    chains: Sequence[Sequence[Chain]],
+    encoder: StepEncoder,
+    tau: float,
+    cache_folder: Path | None = None,
+    progress: bool = False,
+) -> Population:
     """All pairs of the given chains, a list a run, with what the matcher makes of them at ``tau``."""
-    encoder.progress = progress
-    table = EmbeddingTable(encoder)
-    table.add(text for run in chains for chain in run for text in chain.reference)
-    table.add(text for run in chains for chain in run for text in chain.encoded)
+    table = embed_chains(encoder, chains, cache_folder, progress)
     sources = sorted({chain.source for run in chains for chain in run})
     parts = []
     with tqdm(total=sum(map(len, chains)), desc="Matching", unit="item", disable=not progress) as bar:
         for run, run_chains in enumerate(chains):
             for place, chain in enumerate(run_chains):
                 if chain.encoded and chain.reference:
-                    similarity = cosine_similarity(table.rows(chain.encoded), table.rows(chain.reference))
+                    similarity = chain_similarity(table, chain)
                     parts.append(_pairs((run, place, sources.index(chain.source)), similarity, tau))
                 bar.update()
     columns = zip(*parts, strict=True) if parts else [[np.empty(0, dtype=int)]] * 7

@@ -13,7 +13,7 @@ from ..metrics.sweep import PAPER_TAUS
 from ..reports.chains import cohorts
 from ..reports.encoders import open_encoders, own_encoder
 from ..reports.writing import write_whole
-from .reading import encoder_device, read_study, show
+from .reading import check_paths, encoder_device, read_study, show
 
 if TYPE_CHECKING:
     from ..reports.ablation.measure import Ablation
@@ -53,11 +53,13 @@ def run(
     from ..reports.ablation.tables import grids, sentences
 
     taus = thresholds(tau)
-    names = [name.strip() for name in encoders.split(",") if name.strip()]
+    names = list(dict.fromkeys(name.strip() for name in encoders.split(",") if name.strip()))
+    check_paths(paths)
+    # First of all, since reading a full run takes longer than finding out that an encoder is missing.
+    opened = open_encoders(names, encoder_device(device), download) if names else []
     study = read_study(paths)
     found, left_out = cohorts(study)
-    names = list(dict.fromkeys(names or [own_encoder(found[0])]))
-    opened = open_encoders(names, encoder_device(device), download)
+    opened = opened or open_encoders([own_encoder(found[0])], encoder_device(device), download)
     made = [ablate(cohort, opened, taus, limit, embeddings_folder(), progress=True) for cohort in found]
     written = _write(folder, made)
     for ablation in made:

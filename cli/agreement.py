@@ -29,7 +29,7 @@ from ..reports.chains import SEED, Cohort, cohorts, draw_items, read_chains
 from ..reports.encoders import open_encoders, own_encoder
 from ..reports.study import fields
 from ..reports.writing import write_whole
-from .reading import encoder_device, read_study, show
+from .reading import check_paths, encoder_device, read_study, show
 
 app = typer.Typer(no_args_is_help=True, help="Label pairs of steps by hand, and measure the matcher by the labels.")
 
@@ -66,11 +66,12 @@ def sample(
     for file in (output, key_file):
         if file.exists():
             raise CrystalError(f"{file} is there already and may hold labels; name another file with -o.")
+    check_paths(paths)
+    named = open_encoders([encoder], encoder_device(device), download, "--encoder") if encoder else []
     study = read_study(paths)
     found, notes = cohorts(study)
     cohort = found[0]
-    name = encoder or own_encoder(cohort)
-    [opened] = open_encoders([name], encoder_device(device), download, "--encoder")
+    [opened] = named or open_encoders([own_encoder(cohort)], encoder_device(device), download, "--encoder")
     threshold = _own_tau(cohort) if tau is None else tau
     doc_ids = draw_items(cohort, items, seed)
     with tqdm(total=len(doc_ids) * len(cohort.runs), desc="Reading steps", unit="item") as bar:

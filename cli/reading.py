@@ -7,11 +7,19 @@ from pathlib import Path
 from rich.console import Console
 from tqdm import tqdm
 
+from ..errors import CrystalError
 from ..reports.grid import Grid
 from ..reports.study import Study, load_study
 
 #: Where the output is no terminal, its width is not known; this holds the tables.
 PLAIN_WIDTH = 120
+
+
+def check_paths(paths: Iterable[Path]) -> None:
+    """Raises ``CrystalError`` where one does not exist, before anything that takes long."""
+    for path in paths:
+        if not path.exists():
+            raise CrystalError(f"{path} does not exist; give the folder that --output_path named.")
 
 
 def read_study(paths: Sequence[Path]) -> Study:

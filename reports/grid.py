@@ -1,14 +1,11 @@
 """A plain table of words and numbers, for the terminal and for Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
-
-#: Signs that Markdown would read; a backslash first, or it would be doubled later.
-_MARKED = ("\\", "`", "*", "_", "|", "[", "]", "$", "~")
 
 
 @dataclass(frozen=True)
@@ -37,18 +34,15 @@ class Grid:
 
     def to_markdown(self) -> str:
         """For GitHub and its kin; what a name may hold stays text."""
-        marks = [":--" if place < self.words else "--:" for place in range(len(self.headings))]
-        lines = [self.headings, marks, *self.rows]
-        cells = [[plain(cell) if line is not marks else cell for cell in line] for line in lines]
-        return f"**{plain(self.title)}**\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in cells) + "\n"
+        # Here, since with it come the figures, and they load slowly.
+        from .markdown import escape, table
+
+        head, *rows = ([escape(cell) for cell in line] for line in (self.headings, *self.rows))
+        return "\n".join([f"**{escape(self.title)}**", "", *table(head, rows, self.words)]) + "\n"
 
 
-def plain(text: str) -> str:
-    """A text that Markdown shows as it is.
+def bullets(sentences: Iterable[str]) -> str:
+    """Sentences as a list in Markdown."""
+    from .markdown import escape
 
-    >>> plain("a|b <i>")
-    'a\\\\|b &lt;i&gt;'
-    """
-    for sign in _MARKED:
-        text = text.replace(sign, f"\\{sign}")
-    return " ".join(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").split())
+    return "\n".join(f"- {escape(sentence)}" for sentence in sentences)

@@ -175,7 +175,8 @@ def _checks(
             metrics = [*OVERALL, *ORDER]
             again = np.array([[getattr(one[place], name) for name in metrics] for one in scores])
             written = items.loc[[chain.doc_id for chain in chains], metrics].to_numpy(float)
-            apart = np.abs(again - written).max(axis=1)
+            # What a run did not write cannot differ.
+            apart = np.nan_to_num(np.abs(again - written)).max(axis=1)
             yield _Check(run.label, len(apart), int((apart > TOLERANCE).sum()), float(apart.max()))
             mean = run.result.metrics["match_f1"].mean
             if mean is not None and len(apart) == run.result.items:

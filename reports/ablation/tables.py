@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from ..grid import Grid, plain
+from ..grid import Grid, bullets
+from ..markdown import escape
 from .measure import Ablation
 from .rankings import Ranking, Wordings, by_both_orders, over_prompts, over_settings
 
@@ -71,13 +72,13 @@ def to_csv(ablations: Sequence[Ablation]) -> str:
 
 def to_markdown(ablation: Ablation, figure: str, caption: str) -> str:
     """A section: the figure by its path, the tables, what has to be known."""
-    parts = [f"## {plain(ablation.cohort.task)}", f"![{plain(caption)}]({figure})", plain(caption)]
+    parts = [f"## {escape(ablation.cohort.task)}", f"![{escape(caption)}]({figure})", escape(caption)]
     parts += [grid.to_markdown() for grid in grids(ablation)]
-    parts.append("\n".join(f"- {plain(sentence)}" for sentence in sentences(ablation)))
+    parts.append(bullets(sentences(ablation)))
     scorers = dict.fromkeys(run.result.scorer for run in ablation.cohort.runs)
     generations = [f"{run.label}: {run.result.generation}" for run in ablation.cohort.runs]
     signatures = [*(f"scored by the run with {scorer}" for scorer in scorers), *generations]
-    parts.append("Signatures:\n\n" + "\n".join(f"- {plain(signature)}" for signature in signatures))
+    parts.append("Signatures:\n\n" + bullets(signatures))
     return "\n\n".join(parts) + "\n"
 
 

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 
 from ...errors import CrystalError
 from ...metrics.signature import short_hash
+from ..plain import one_line
 from .draw import Draw
 
 #: Raised when the layout of the key changes.
@@ -113,13 +113,12 @@ def annotator_columns(annotators: int) -> list[str]:
 
 
 def cell(text: str) -> str:
-    """A text as a cell that no spreadsheet takes for a formula: one line, no control characters, cut if endless.
+    """A text as a cell that no spreadsheet takes for a formula: one line, nothing unseen, cut if endless.
 
     >>> cell("=1+1"), cell("two\\nlines"), cell('a; "-2')
     ("'=1+1", 'two lines', 'a; "\\'-2')
     """
-    text = re.sub(r"\s+", " ", text)
-    text = "".join(sign for sign in text if unicodedata.category(sign) not in ("Cc", "Cs")).strip()
+    text = one_line(text)
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]} [...]"
     text = _AFTER_SEMICOLON.sub(r"\1'", text)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..grid import Grid, plain
+from ..grid import Grid, bullets
 from .draw import ACCEPTED, BAND
 from .files import Annotator, Key
 from .measures import Agreement, Band, Kappa, Share, kappa_of_counts
@@ -131,7 +131,7 @@ def to_markdown(key: Key, annotators: Sequence[Annotator], agreement: Agreement)
     """A page with the tables and what has to be known."""
     said = [*sentences(key, annotators, agreement), *(f"Scored by the runs with {scorer}" for scorer in key.scorers)]
     parts = ["# Agreement of people with the matcher", *(grid.to_markdown() for grid in grids(agreement))]
-    return "\n\n".join([*parts, "\n".join(f"- {plain(sentence)}" for sentence in said)]) + "\n"
+    return "\n\n".join([*parts, bullets(said)]) + "\n"
 
 
 def _stretch(band: Band) -> str:

@@ -18,8 +18,6 @@ from .reading import check_paths, encoder_device, read_study, show
 if TYPE_CHECKING:
     from ..reports.ablation.measure import Ablation
 
-TITLE = "Match F1, precision and recall by encoder and threshold"
-
 
 def run(
     paths: Annotated[
@@ -82,7 +80,7 @@ def thresholds(text: str) -> list[float]:
 
 def _write(folder: Path, made: list[Ablation]) -> list[Path]:
     from ..reports.ablation.figure import caption, draw
-    from ..reports.ablation.tables import to_csv, to_markdown
+    from ..reports.ablation.tables import FIGURE, to_csv, to_markdown
     from ..reports.figures.render import to_png, to_svg
 
     names = ["ablation" if len(made) == 1 else f"ablation-{place + 1}" for place in range(len(made))]
@@ -90,7 +88,7 @@ def _write(folder: Path, made: list[Ablation]) -> list[Path]:
     sections = []
     for name, ablation in zip(names, made, strict=True):
         figure = draw(ablation)
-        files.append(write_whole(folder / f"{name}.svg", to_svg(figure, TITLE)))
+        files.append(write_whole(folder / f"{name}.svg", to_svg(figure, FIGURE)))
         files.append(write_whole(folder / f"{name}.png", to_png(figure)))
         sections.append(to_markdown(ablation, f"{name}.svg", caption(ablation)))
     text = "# Ablation\n\n" + "\n".join(sections)

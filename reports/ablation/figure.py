@@ -9,18 +9,18 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ..figures.layout import sheet, text_size
-from ..figures.theme import INK, MUTED, SIZE, SMALL, WIDTH, Style, styles, theme
+from ..figures.theme import INK, MANY, MUTED, SIZE, SMALL, WIDTH, Style, styles, theme
 from ..study import Board
 from .measure import Ablation
 from .tables import TITLES, short_encoders
 
 #: Inches: a panel's height, between panels, above a row for its encoder, around all of it, and a line of the legend.
 HEIGHT, ACROSS, ABOVE = 1.6, 0.2, 0.56
-LEFT, RIGHT, BOTTOM, KEY = 0.42, 0.1, 0.42, 0.19
+LEFT, RIGHT, BOTTOM, KEY = 0.42, 0.1, 0.42, 0.165
 #: A panel shows at least so much of [0, 1], or small differences look large.
 LEAST_SPAN = 0.3
-#: Points of the first mark and of the last: what lies under another one still shows around it.
-LARGEST, SMALLEST = 6.0, 3.2
+#: Points of the first mark and of the last: what lies under another one still shows around it. Of many all are smaller.
+LARGEST, SMALLEST, OF_MANY = 6.0, 3.2, 0.75
 
 
 def caption(ablation: Ablation) -> str:
@@ -65,6 +65,7 @@ def draw(ablation: Ablation) -> Figure:
 
 def _panel(axes: Axes, ablation: Ablation, encoder: str, metric: str, looks: Sequence[Style]) -> None:
     values = ablation.by_setting(metric)[encoder]
+    scale = OF_MANY if len(looks) > MANY else 1.0
     axes.grid()
     if encoder == ablation.reference.encoder:
         axes.axvline(ablation.reference.tau, color=MUTED, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
@@ -76,7 +77,7 @@ def _panel(axes: Axes, ablation: Ablation, encoder: str, metric: str, looks: Seq
             color=style.colour,
             linewidth=1.1,
             marker=style.marker,
-            markersize=LARGEST - share * (LARGEST - SMALLEST),
+            markersize=scale * (LARGEST - share * (LARGEST - SMALLEST)),
             markerfacecolor=style.face,
             markeredgecolor=style.colour,
             markeredgewidth=1.1,

@@ -1,7 +1,7 @@
 """What an ablation found, as tables and sentences, as CSV and as Markdown."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
@@ -11,6 +11,7 @@ from .measure import Ablation
 from .rankings import Ranking, Wordings, by_both_orders, over_prompts, over_settings
 
 TITLES = {"match_f1": "Match F1", "precision": "Precision", "recall": "Recall"}
+FIGURE = "Match F1, precision and recall by encoder and threshold"
 #: Columns of the CSV that say which runs and items a row is about.
 ABOUT = ("task", "data", "of")
 ORDER_NOTE = (
@@ -26,11 +27,11 @@ def grids(ablation: Ablation) -> list[Grid]:
     found.append(_order(ablation))
     ranking, wordings = over_settings(ablation), over_prompts(ablation)
     if ranking:
-        found.append(_ranks(ranking, "Rank by Match F1 over all settings"))
+        found.append(_ranks(ranking, "Rank by Match F1 over all settings", _names(ablation)))
     if wordings:
         found.append(_prompts(wordings))
         if wordings.ranking:
-            found.append(_ranks(wordings.ranking, "Rank by Match F1 over the wordings of the prompt"))
+            found.append(_ranks(wordings.ranking, "Rank by Match F1 over the wordings of the prompt", {}))
     return found
 
 
@@ -72,7 +73,7 @@ def to_csv(ablations: Sequence[Ablation]) -> str:
 
 def to_markdown(ablation: Ablation, figure: str, caption: str) -> str:
     """A section: the figure by its path, the tables, what has to be known."""
-    parts = [f"## {escape(ablation.cohort.task)}", f"![{escape(caption)}]({figure})", escape(caption)]
+    parts = [f"## {escape(ablation.cohort.task)}", f"![{FIGURE}]({figure})", escape(caption)]
     parts += [grid.to_markdown() for grid in grids(ablation)]
     parts.append(bullets(sentences(ablation)))
     scorers = dict.fromkeys(run.result.scorer for run in ablation.cohort.runs)
@@ -129,11 +130,11 @@ def _order(ablation: Ablation) -> Grid:
     return Grid("Order at the reference", ["Model", "Items", "LIS", "Kendall's tau", "Correlation"], rows)
 
 
-def _ranks(ranking: Ranking, title: str) -> Grid:
+def _ranks(ranking: Ranking, title: str, names: Mapping[str, str]) -> Grid:
     ranks = ranking.stability.ranks.sort_values("reference", kind="stable")
     columns = (ranks[name].tolist() for name in ("reference", "best", "worst", "kept"))
     rows = [
-        [str(label), str(reference), _span(best, worst), f"{kept:.0%}"]
+        [names.get(str(label), str(label)), str(reference), _span(best, worst), f"{kept:.0%}"]
         for label, reference, best, worst, kept in zip(ranks.index, *columns, strict=True)
     ]
     return Grid(title, ["Model", "Reference", "All", "Kept"], rows)

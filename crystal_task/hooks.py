@@ -20,13 +20,11 @@ from .observe import watch
 from .plugin import task_version
 from .prompt import PROMPT_FILE, Prompt, as_rgb, messages
 from .scoring import LOADED, LoadedTask
-from .settings import Settings, cache_folder
+from .settings import Settings, embeddings_folder
 from .summary import finish
 
 #: Which task and which row a document is; added when the data is loaded.
 OWN_COLUMNS = ("crystal_task", "crystal_index")
-#: Folder of the embeddings of reference steps, in that of the caches.
-EMBEDDINGS = "embeddings"
 
 
 def own_prompt(settings: Settings) -> Prompt:
@@ -97,7 +95,7 @@ def _prepare(
 def shared_encoder(name: str) -> tuple[StepEncoder, EmbeddingTable]:
     """One encoder and one table of embeddings for all tasks and runs of this process that ask for it."""
     encoder = StepEncoder(name)
-    return encoder, EmbeddingTable(encoder, cache_folder() / EMBEDDINGS)
+    return encoder, EmbeddingTable(encoder, embeddings_folder())
 
 
 def check_device(device: str) -> None:

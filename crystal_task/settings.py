@@ -66,6 +66,11 @@ def cache_folder() -> Path:
     return Path(_text("CRYSTAL_CACHE_DIR") or user_cache_dir(APP_NAME, appauthor=False)).expanduser()
 
 
+def embeddings_folder() -> Path:
+    """Where the embeddings of reference steps are kept, a file an encoder."""
+    return cache_folder() / "embeddings"
+
+
 def _text(variable: str) -> str:
     return os.environ.get(variable, "").strip()
 

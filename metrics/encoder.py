@@ -79,7 +79,7 @@ def _resolve_plain(name_or_path: str) -> EncoderSource:
     known = ", ".join(sorted(encoder_presets()))
     raise CrystalError(
         f"No encoder {name_or_path!r}: it is neither a preset ({known}), nor a hub id (owner/name), nor a folder; "
-        "set CRYSTAL_ENCODER to one of these."
+        "name one of these, in CRYSTAL_ENCODER for a run or in the option of a command."
     )
 
 

@@ -113,7 +113,7 @@ def make_record(scored: Scored, image_sha256: str, provenance: Provenance) -> di
         ],
         "optimal_f1": validity.optimal_f1,
         "first_f1": list(validity.first_f1),
-        "conflicts": [[place[predicted, reference], kind] for predicted, reference, kind in validity.conflicts],
+        "conflicts": sorted([place[predicted, reference], kind] for predicted, reference, kind in validity.conflicts),
         "question": item.question,
         "question_from": item.question_from,
         "options": list(item.options),

@@ -1,0 +1,244 @@
+"""The first screen as the page's templates read it: rows of printed cells, and the slopes of ranks beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from .leaderboard import COLUMNS, Column, best, shown, value
+from .study import Board, Run
+
+BY_METRIC = {column.metric: column for column in COLUMNS}
+#: What stands under what in one column of the table; the others have a column of their own.
+STACKED = (
+    ("match_f1",),
+    ("f1_above_null",),
+    ("accuracy", "accuracy_strict"),
+    ("precision", "recall"),
+    ("ordered_f1",),
+    ("steps",),
+    ("format_usable", "truncated"),
+    ("output_tokens",),
+)
+#: Shares that read better as percentages.
+PERCENT = ("format_usable", "truncated")
+#: Columns that a board goes without where no row has a value.
+OPTIONAL = ("f1_above_null", "output_tokens")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Printed values of a row's column, one above the other, which of them are best, and their numbers for drawing."""
+
+    values: tuple[str, ...]
+    best: tuple[bool, ...] = ()
+    numbers: tuple[float | None, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    null: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table; ``paper`` marks published figures, ``notes`` are short words under the name."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    notes: tuple[str, ...] = ()
+    paper: bool = False
+
+
+@dataclass(frozen=True)
+class Head:
+    """The heading of a column: its metrics with their titles and meanings."""
+
+    columns: tuple[Column, ...]
+    kind: str = "figure"
+
+    @property
+    def names(self) -> str:
+        """Names of the values for the exported table."""
+        metrics = [column.metric for column in self.columns]
+        return "|".join([*metrics, "match_f1_low", "match_f1_high"] if self.kind == "whisker" else metrics)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Headings and rows, the rows of the board first."""
+
+    heads: tuple[Head, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Score:
+    """A model's main metric on another benchmark, on the scale that is printed; ``note`` says where it is from."""
+
+    value: float
+    note: str = ""
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A column of another benchmark: scores by label of the run."""
+
+    name: str
+    meaning: str
+    scores: Mapping[str, Score] = field(default_factory=dict)
+    digits: int = 1
+
+
+def first_table(board: Board, benchmarks: Sequence[Benchmark] = (), paper: pd.DataFrame | None = None) -> Table:
+    """The table of a board; ``paper`` has a row a published model with our metrics as columns, and ``model``."""
+    heads = [
+        Head(tuple(BY_METRIC[metric] for metric in metrics), _kind(metrics))
+        for metrics in STACKED
+        if metrics[0] not in OPTIONAL or any(value(run, metrics[0]) for run in board.runs)
+    ]
+    marks = {column.metric: best(board, column) for column in COLUMNS}
+    rows = [
+        Row(
+            run.label,
+            (*(_cell(run, head, marks) for head in heads), *(_score(run, benchmark) for benchmark in benchmarks)),
+            _row_notes(board, run),
+        )
+        for run in board.runs
+    ]
+    others = tuple(Head((Column(each.name, each.name, each.meaning, each.digits),), "other") for each in benchmarks)
+    if paper is not None:
+        blanks = (Cell(("",), (False,), (None,)),) * len(others)
+        rows += [
+            Row(str(row["model"]), (*(_paper_cell(row, head) for head in heads), *blanks), (), paper=True)
+            for _, row in paper.iterrows()
+        ]
+    return Table((*heads, *others), tuple(rows))
+
+
+def _kind(metrics: Sequence[str]) -> str:
+    return {"match_f1": "whisker", "precision": "paired"}.get(metrics[0], "figure")
+
+
+def _row_notes(board: Board, run: Run) -> tuple[str, ...]:
+    notes = ["scripted"] if run.result.scripted else []
+    if run.result.items != run.result.of:
+        notes.append(f"{run.result.items:,} of {run.result.of:,} items")
+    if run.items is None:
+        notes.append("no samples")
+    return tuple(notes)
+
+
+def printed(number: float | None, column: Column) -> str:
+    """A value as the table prints it."""
+    if number is not None and column.metric in PERCENT:
+        return shown(100 * number, 1) + " %" if number == number else ""
+    return shown(number, column.digits)
+
+
+def _cell(run: Run, head: Head, marks: Mapping[str, set[str]]) -> Cell:
+    means = [value(run, column.metric) for column in head.columns]
+    numbers = tuple(None if mean is None else mean.mean for mean in means)
+    whole = means[0] if head.kind == "whisker" else None
+    null = value(run, "null_f1") if whole else None
+    return Cell(
+        values=tuple(printed(number, column) for number, column in zip(numbers, head.columns, strict=True)),
+        best=tuple(run.label in marks[column.metric] for column in head.columns),
+        numbers=numbers,
+        low=whole.low if whole else None,
+        high=whole.high if whole else None,
+        null=null.mean if null else None,
+    )
+
+
+def _paper_cell(row: pd.Series[Any], head: Head) -> Cell:
+    numbers = tuple(
+        float(row[column.metric]) if column.metric in row and pd.notna(row[column.metric]) else None
+        for column in head.columns
+    )
+    values = tuple(printed(number, column) for number, column in zip(numbers, head.columns, strict=True))
+    return Cell(values, (False,) * len(values), numbers)
+
+
+def _score(run: Run, benchmark: Benchmark) -> Cell:
+    score = benchmark.scores.get(run.label)
+    if score is None:
+        return Cell(("",), (False,), (None,))
+    values = (shown(score.value, benchmark.digits), score.note) if score.note else (shown(score.value, benchmark.digits),)
+    return Cell(values, (score.best,) + (False,) * (len(values) - 1), (score.value,))
+
+
+#: Pixels of the slope chart: distance of two rows, first row, width of the names left, and between two columns.
+SLOPE_ROW, SLOPE_TOP, SLOPE_NAMES, SLOPE_GAP = 22, 34, 132, 74
+#: Longer names are cut in the chart; the table beside it has them whole.
+SLOPE_NAME = 19
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A model's line: its ranks (``2=`` where tied), the height of each in pixels, and whether it rises or falls."""
+
+    name: str
+    ranks: tuple[str, ...]
+    heights: tuple[float | None, ...]
+    trend: str
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """The slope chart: titles of its columns with their places, and the lines."""
+
+    titles: tuple[str, ...]
+    places: tuple[int, ...]
+    lines: tuple[Slope, ...]
+    width: int
+    height: int
+
+
+def slopes(board: Board, others: Mapping[str, float] | None = None) -> Slopes | None:
+    """Ranks by accuracy, by Match F1 and by the mean of other benchmarks; None for a single model.
+
+    Tied models share a rank, and stand in the order of the board.
+    """
+    if len(board.runs) < 2:
+        return None
+    scores = {
+        "Accuracy": [_mean(run, "accuracy") for run in board.runs],
+        "Match F1": [_mean(run, "match_f1") for run in board.runs],
+    }
+    if others and len(others) > 1:
+        scores["Others"] = [others.get(run.label) for run in board.runs]
+    frame = pd.DataFrame(scores, index=[run.label for run in board.runs], dtype=float)
+    order = frame.rank(ascending=False, method="first")
+    ranks = frame.rank(ascending=False, method="min")
+    lines = []
+    for label in frame.index:
+        moved = ranks.at[label, "Accuracy"] - ranks.at[label, "Match F1"]
+        lines.append(
+            Slope(
+                label if len(label) <= SLOPE_NAME else label[: SLOPE_NAME - 1] + "…",
+                tuple(_rank(ranks[title], label) for title in frame),
+                tuple(_height(order.at[label, title]) for title in frame),
+                "rises" if moved > 0 else "falls" if moved < 0 else "stays",
+            )
+        )
+    places = tuple(SLOPE_NAMES + SLOPE_GAP * column for column in range(len(frame.columns)))
+    height = SLOPE_TOP + SLOPE_ROW * len(lines)
+    return Slopes(tuple(frame), places, tuple(lines), places[-1] + 34, height)
+
+
+def _mean(run: Run, metric: str) -> float | None:
+    mean = value(run, metric)
+    return None if mean is None else mean.mean
+
+
+def _rank(ranks: pd.Series[float], label: str) -> str:
+    if pd.isna(ranks[label]):
+        return ""
+    return f"{int(ranks[label])}{'=' if (ranks == ranks[label]).sum() > 1 else ''}"
+
+
+def _height(place: float) -> float | None:
+    return None if pd.isna(place) else SLOPE_TOP + SLOPE_ROW * (place - 0.5)

@@ -166,7 +166,9 @@ def _score(run: Run, benchmark: Benchmark) -> Cell:
     score = benchmark.scores.get(run.label)
     if score is None:
         return Cell(("",), (False,), (None,))
-    values = (shown(score.value, benchmark.digits), score.note) if score.note else (shown(score.value, benchmark.digits),)
+    values = (
+        (shown(score.value, benchmark.digits), score.note) if score.note else (shown(score.value, benchmark.digits),)
+    )
     return Cell(values, (score.best,) + (False,) * (len(values) - 1), (score.value,))
 
 

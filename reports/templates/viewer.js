@@ -71,6 +71,9 @@ function openBoard(place) {
   if (!document.getElementById(id)) return;
   viewed.pictures = viewed.pictures || readJson("pictures");
   viewed.board = { place, ...readJson(id) };
+  for (const row of viewed.board.rows) {
+    row.runs = row.runs.map((run) => run && { strict: run[0] === 1, paper: run[1] === 1, diagnosis: run[2], status: run[3], f1: run[4] });
+  }
   viewed.board.byId = new Map(viewed.board.rows.map((row) => [row.id, row]));
   fillModels();
   fillChoice("source", unique(viewed.board.rows.map((row) => row.source)), (name) => name || "unknown");

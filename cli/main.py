@@ -7,7 +7,7 @@ import typer
 
 from .. import __version__
 from ..errors import CrystalError
-from . import check, demo, models, paper_prompt, run, table
+from . import check, demo, models, paper_prompt, report, run, table
 
 app = typer.Typer(
     name="crystal-eval",
@@ -22,6 +22,7 @@ app.command("models")(models.run)
 app.command("run", context_settings={"allow_extra_args": True})(run.run)
 app.command("check")(check.run)
 app.command("table")(table.run)
+app.command("report")(report.run)
 app.command("demo")(demo.run)
 app.command("paper-prompt")(paper_prompt.run)
 

@@ -3,9 +3,9 @@
 METHOD: tuple[tuple[str, str], ...] = (
     (
         "Match",
-        "A predicted and a reference step match if the cosine of their sentence embeddings is above the threshold tau of "
-        "the signature; pairs are taken greedily, the most similar first, each step once. With m pairs, P predicted and "
-        "R reference steps, precision is m/P, recall m/R, and Match F1 their harmonic mean.",
+        "A predicted and a reference step match if the cosine of their sentence embeddings is above the threshold tau "
+        "of the signature; pairs are taken greedily, the most similar first, each step once. With m pairs, P predicted "
+        "and R reference steps, precision is m/P, recall m/R, and Match F1 their harmonic mean.",
     ),
     (
         "Interval of a mean",
@@ -14,8 +14,8 @@ METHOD: tuple[tuple[str, str], ...] = (
     ),
     (
         "Pairs",
-        "Differences on the items that both models have; whole images are drawn, each source for itself; the interval has "
-        "the outer ends of a paired bootstrap and of a sign-flip test, and p is the larger of the two. Holm's method "
+        "Differences on the items that both models have; whole images are drawn, each source for itself; the interval "
+        "has the outer ends of a paired bootstrap and of a sign-flip test, and p is the larger of both. Holm's method "
         "corrects for the number of pairs of one metric.",
     ),
     (
@@ -24,6 +24,7 @@ METHOD: tuple[tuple[str, str], ...] = (
     ),
     (
         "Unreadable responses",
-        "A response that cannot be read counts as one step that matches nothing and no answer, so that every item counts.",
+        "A response that cannot be read counts as one step that matches nothing and no answer, so that every item "
+        "counts.",
     ),
 )

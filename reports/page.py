@@ -106,7 +106,7 @@ class Page:
 
 
 def render(page: Page) -> str:
-    """The page as HTML; texts of models and datasets are escaped, or stand in JSON and are set as text by the script."""
+    """The page as HTML; texts of models and datasets are escaped, or stand in JSON that the script sets as text."""
     script = "\n".join((TEMPLATES / name).read_text("utf-8") for name in SCRIPTS)
     allowed = f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
     if any(shown.files for shown in page.items.values()):

@@ -25,14 +25,14 @@ from .viewer import BODY_BYTES, ITEMS, Diagnoses, ItemReader, Shown, choose_item
 A_FILE = 100
 
 
-class Progress:
-    """What long work tells of itself; this one keeps it to itself."""
+class Work:
+    """What is told of long work while it is done; this one keeps it to itself."""
 
     def start(self, task: str, total: int) -> None:
         """Begins a piece of work of ``total`` parts."""
 
-    def advance(self) -> None:
-        """Tells that one part is done."""
+    def advance(self, parts: float = 1) -> None:
+        """Tells that parts of it are done."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Options:
     items: int | None = ITEMS
     thresholds: Thresholds = field(default_factory=Thresholds)
     public: bool = False
-    pictures: Pictures = lambda doc_id, sha256: None
+    pictures: Mapping[str, Pictures] = field(default_factory=dict)
     kin: Callable[[str], str | None] = lambda model: None
     licence: Sequence[str] = ()
 
@@ -55,18 +55,18 @@ class Written:
     files: Sequence[Path]
 
 
-def write_report(study: Study, folder: Path, options: Options, progress: Progress | None = None) -> Written:
+def write_report(study: Study, folder: Path, options: Options, work: Work | None = None) -> Written:
     """Writes ``report.html`` and what goes with it into ``folder``. Raises ``OSError`` where that cannot be written."""
-    progress = progress or Progress()
+    work = work or Work()
     folder.mkdir(parents=True, exist_ok=True)
-    progress.start("Comparing", len(study.boards))
+    work.start("Comparing", len(study.boards))
     panels, diagnoses = [], []
     for place, board in enumerate(study.boards):
         found = {run.label: diagnose(run.items, options.thresholds) for run in board.sampled if run.items is not None}
         diagnoses.append(found)
         panels.append(_panel(study, board, place, found, options))
-        progress.advance()
-    items, pictures, files = _items(panels, diagnoses, folder, options, progress)
+        work.advance()
+    items, pictures, files = _items(panels, diagnoses, folder, options, work)
     page = Page(study, panels, items, pictures, options.thresholds, METHOD, options.licence)
     files.insert(0, write_aside(folder / "report.html", render(page)))
     return Written({panel.name: panel.headline for panel in panels}, files)
@@ -97,7 +97,7 @@ def _panel(study: Study, board: Board, place: int, diagnoses: Diagnoses, options
 
 
 def _items(
-    panels: Sequence[Panel], diagnoses: Sequence[Diagnoses], folder: Path, options: Options, progress: Progress
+    panels: Sequence[Panel], diagnoses: Sequence[Diagnoses], folder: Path, options: Options, work: Work
 ) -> tuple[dict[int, Shown], dict[str, str], list[Path]]:
     """What the step viewer shows of each board, thumbnails by SHA-256, and the files with the items beside the page."""
     with_samples = [place for place, panel in enumerate(panels) if panel.board.sampled]
@@ -106,14 +106,15 @@ def _items(
     files: list[Path] = []
     for place in with_samples:
         panel, found = panels[place], diagnoses[place]
-        reader = ItemReader(panel.board, found, options.public, progress.advance)
+        reader = ItemReader(panel.board, found, options.public, work.advance)
         chosen = choose_items(panel.board, found, options.items or ITEMS, example_ids(panel.diagnosed))
-        progress.start(f"Items of {panel.name}", reader.total if options.items is None else len(chosen))
+        work.start(f"Items of {panel.name}", reader.total if options.items is None else len(chosen))
         items = show_items(reader, chosen, BODY_BYTES // len(with_samples))
-        if not options.public:
+        at_hand = options.pictures.get(panel.board.task)
+        if at_hand and not options.public:
             wanted = [(row["id"], items.bodies[row["id"]]["image"]) for row in items.rows]
-            progress.start(f"Pictures of {panel.name}", len(wanted))
-            pictures |= thumbnails(wanted, options.pictures, PICTURE_BYTES // len(with_samples), progress.advance)
+            work.start(f"Pictures of {panel.name}", len(wanted))
+            pictures |= thumbnails(wanted, at_hand, PICTURE_BYTES // len(with_samples), work.advance)
         if options.items is None:
             items, written = _beside(reader, items, place, folder, options)
             files += written
@@ -134,8 +135,9 @@ def _beside(reader: ItemReader, items: Shown, place: int, folder: Path, options:
             rows.append(reader.row(doc_id))
             if doc_id not in items.bodies:
                 bodies[doc_id] = reader.body(doc_id)
-        wanted = [] if options.public else [(doc_id, body["image"]) for doc_id, body in bodies.items()]
-        text = items_file(name, bodies, thumbnails(wanted, options.pictures))
+        at_hand = options.pictures.get(reader.board.task)
+        wanted = [(doc_id, body["image"]) for doc_id, body in bodies.items()] if at_hand and not options.public else []
+        text = items_file(name, bodies, thumbnails(wanted, at_hand) if at_hand else {})
         written.append(write_aside(folder / name, text))
     return replace(items, rows=rows, files=tuple(names), a_file=A_FILE, left_out=0), written
 

@@ -1,7 +1,9 @@
-"""The images behind a report's items, from data that is at hand: nothing is downloaded for a thumbnail."""
+"""The images behind a report's items, from data that is at hand: nothing is downloaded for a thumbnail.
+
+Set ``HF_HUB_OFFLINE`` before this module is imported: the hub clients read it then.
+"""
 
 import hashlib
-import os
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -63,8 +65,6 @@ def find_pictures(tasks: set[str], dataset: str) -> tuple[dict[str, Pictures], l
 
 
 def _open(location: Location, name: str) -> RawImages:
-    # Read by the hub clients when they are imported: a report must neither wait for a hub nor load gigabytes.
-    os.environ["HF_HUB_OFFLINE"] = "1"
     import datasets
 
     datasets.disable_progress_bars()

@@ -1,5 +1,6 @@
 """``crystal-eval report``: the page, tables and figures about the results of any number of runs."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -10,10 +11,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from ..errors import CrystalError
 from ..model_adapters.presets import load_presets
 from ..reports.diagnosis import Thresholds
+from ..reports.pictures import Pictures
 from ..reports.report import Options, Work, write_report
 from ..reports.study import load_study
 from ..reports.viewer import ITEMS
-from .pictures import find_pictures
 
 LICENCE = (
     "Questions, pictures and reference steps on this page are from the CRYSTAL dataset by Wayner Barrios and SouYoung "
@@ -60,7 +61,7 @@ def run(
     console = Console()
     with Bars(console) as bars:
         study = load_study(paths, advance=bars.read, announce=bars.announce)
-        pictures, notes = ({}, []) if public else find_pictures({board.task for board in study.boards}, dataset)
+        pictures, notes = ({}, []) if public else _pictures({board.task for board in study.boards}, dataset)
         options = Options(
             items=_number(items),
             thresholds=thresholds,
@@ -81,6 +82,14 @@ def run(
         console.print(f"\n{name}: {headline}", highlight=False, markup=False, soft_wrap=True)
     for file in written.files:
         console.print(f"  {file}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _pictures(tasks: set[str], dataset: str) -> tuple[dict[str, Pictures], list[str]]:
+    # A report must neither wait for a hub nor load gigabytes for its thumbnails; the clients read this as they load.
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    from .pictures import find_pictures
+
+    return find_pictures(tasks, dataset)
 
 
 def _number(items: str) -> int | None:

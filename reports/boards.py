@@ -23,7 +23,8 @@ class PairCell:
     """Row minus column, printed; ``trend`` is ``up`` or ``down`` where the difference is established, else empty."""
 
     difference: str
-    interval: str
+    low: str
+    high: str
     p: str
     p_holm: str
     items: int
@@ -62,7 +63,8 @@ def _pair_cell(pair: object, sign: int) -> PairCell:
     established = pair.p_holm <= LEVEL
     return PairCell(
         f"{difference:+.3f}",
-        f"{low:+.3f} to {high:+.3f}",
+        f"{low:+.3f}",
+        f"{high:+.3f}",
         f"{pair.p:.4f}",
         f"{pair.p_holm:.4f}",
         int(pair.items),

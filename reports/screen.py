@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,8 @@ STACKED = (
 )
 #: Shares that read better as percentages.
 PERCENT = ("format_usable", "truncated")
+#: A tenth that a computer puts a hair above or below itself is still that tenth.
+ROUNDING = 1e-9
 #: Columns that a board goes without where no row has a value.
 OPTIONAL = ("f1_above_null", "output_tokens")
 
@@ -71,6 +74,16 @@ class Table:
 
     heads: tuple[Head, ...]
     rows: tuple[Row, ...]
+
+    @property
+    def axis(self) -> tuple[float, float]:
+        """Ends of the axis on which Match F1 is drawn: tenths around all that is drawn on it."""
+        drawn = [row.cells[0] for row in self.rows]
+        ends = [end for cell in drawn for end in (*cell.numbers, cell.low, cell.high, cell.null) if end is not None]
+        if not ends:
+            return 0.0, 1.0
+        low, high = math.floor(10 * min(ends) + ROUNDING) / 10, math.ceil(10 * max(ends) - ROUNDING) / 10
+        return (low, high) if high > low else (max(0.0, low - 0.1), min(1.0, high + 0.1))
 
 
 @dataclass(frozen=True)
@@ -215,12 +228,13 @@ def slopes(board: Board, others: Mapping[str, float] | None = None) -> Slopes | 
     frame = pd.DataFrame(scores, index=[run.label for run in board.runs], dtype=float)
     order = frame.rank(ascending=False, method="first")
     ranks = frame.rank(ascending=False, method="min")
+    names = _short(list(frame.index))
     lines = []
     for label in frame.index:
         moved = ranks.at[label, "Accuracy"] - ranks.at[label, "Match F1"]
         lines.append(
             Slope(
-                label if len(label) <= SLOPE_NAME else label[: SLOPE_NAME - 1] + "…",
+                names[label],
                 tuple(_rank(ranks[title], label) for title in frame),
                 tuple(_height(order.at[label, title]) for title in frame),
                 "rises" if moved > 0 else "falls" if moved < 0 else "stays",
@@ -229,6 +243,16 @@ def slopes(board: Board, others: Mapping[str, float] | None = None) -> Slopes | 
     places = tuple(SLOPE_NAMES + SLOPE_GAP * column for column in range(len(frame.columns)))
     height = SLOPE_TOP + SLOPE_ROW * len(lines)
     return Slopes(tuple(frame), places, tuple(lines), places[-1] + 34, height)
+
+
+def _short(labels: Sequence[str]) -> dict[str, str]:
+    """Labels as the chart prints them: without the owner where the rest says enough, and cut."""
+    bare = [label.rpartition("/")[2] or label for label in labels]
+    names = bare if len(set(bare)) == len(labels) else labels
+    return {
+        label: name if len(name) <= SLOPE_NAME else name[: SLOPE_NAME - 1] + "…"
+        for label, name in zip(labels, names, strict=True)
+    }
 
 
 def _mean(run: Run, metric: str) -> float | None:

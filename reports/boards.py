@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlencode
 
 import pandas as pd
@@ -57,8 +58,9 @@ def matrices(comparisons: pd.DataFrame) -> list[Matrix]:
     return made
 
 
-def _pair_cell(pair: object, sign: int) -> PairCell:
-    difference, low, high = (sign * getattr(pair, name) for name in ("difference", "low", "high"))
+def _pair_cell(pair: Any, sign: int) -> PairCell:
+    # Adding 0 takes the sign off a zero.
+    difference, low, high = (round(sign * getattr(pair, name), 3) + 0.0 for name in ("difference", "low", "high"))
     low, high = min(low, high), max(low, high)
     established = pair.p_holm <= LEVEL
     return PairCell(

@@ -12,7 +12,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ..model_adapters.presets import Preset, load_presets, paper_figures
+from ..model_adapters.presets import Preset, load_presets
+from ..reports.paper import paper_figures
 
 #: Where the output is no terminal, its width is not known; this holds the table.
 PLAIN_WIDTH = 170

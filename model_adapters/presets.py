@@ -1,6 +1,5 @@
 """The presets of ``configs/models.yaml``: how each of the twenty models of the paper's Table 2 is run here."""
 
-import csv
 import difflib
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,6 @@ from ..errors import CrystalError
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 PRESETS_FILE = CONFIGS / "models.yaml"
-PAPER_FILE = CONFIGS / "paper_table2.csv"
 
 #: Bytes a weight takes in float16 and bfloat16.
 BYTES_PER_WEIGHT = 2
@@ -103,15 +101,3 @@ def suggestion(name: str, known: Sequence[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     listing = "`crystal-eval models` lists all"
     return f"did you mean {near[0]}? {listing}" if near else f"{listing}, and any hub id (OWNER/NAME) or folder will do"
-
-
-@cache
-def paper_figures() -> Mapping[str, Mapping[str, float]]:
-    """The paper's Table 2 by ``paper_name``: accuracy in percent, the rest on 0 to 1, steps as counts."""
-    with PAPER_FILE.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    texts = ("paper_name", "family")
-    return {
-        row["paper_name"]: {key: float(value) for key, value in row.items() if key not in texts and value}
-        for row in rows
-    }

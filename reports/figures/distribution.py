@@ -44,9 +44,9 @@ def draw(exhibit: Exhibit) -> Figure | None:
     scale = HIGHEST / max(float(height.max()) for height in heights)
     for place, ((_, style), value, height) in enumerate(zip(shown, values, heights, strict=True)):
         floor = place + 0.42
-        x, y = _outline(height * scale)
-        axes.fill(x, floor - y, color=style.colour, alpha=0.55, linewidth=0.8, zorder=2)
-        low, median, high = np.quantile(value, [0.25, 0.5, 0.75])
+        outline = _outline(height * scale)
+        axes.fill(outline[0], floor - outline[1], color=style.colour, alpha=0.55, linewidth=0.8, zorder=2)
+        low, median, high = (float(quantile) for quantile in np.quantile(value, [0.25, 0.5, 0.75]))
         axes.plot([_at(low), _at(high)], [floor, floor], color=style.colour, linewidth=2.2, zorder=3)
         axes.plot([_at(median)] * 2, [floor - 0.4, floor + 0.06], color=INK, linewidth=1.3, zorder=4)
         for at, words in (

@@ -16,12 +16,14 @@ class Exhibit:
     """A board, and what other modules found out about its runs, by label.
 
     ``diagnoses`` has the class of each item (index ``doc_id``), ``benchmarks`` the mean score on other benchmarks in
-    ``[0, 1]``; both may lack runs, and be empty.
+    ``[0, 1]``; both may lack runs, and be empty. ``thresholds`` are
+    those of the diagnoses, in words.
     """
 
     board: Board
     diagnoses: Mapping[str, pd.Series] = field(default_factory=dict)
     benchmarks: Mapping[str, float] = field(default_factory=dict)
+    thresholds: str = ""
 
     @property
     def styles(self) -> list[Style]:

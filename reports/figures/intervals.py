@@ -1,5 +1,6 @@
 """Match F1 of each model with its 95 % interval: which places of the ranking are settled."""
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..load import Mean
@@ -11,8 +12,8 @@ from .theme import INK, MUTED, SIZE, SMALL, Style, mark
 def caption(exhibit: Exhibit) -> str:
     """How the figure is made."""
     words = (
-        f"{over_items(exhibit)}. Macro mean of Match F1 with the 95 % bootstrap interval over items that the run wrote. "
-        "Overlapping intervals do not settle whether two models differ: see the paired comparison."
+        f"{over_items(exhibit)}. Macro mean of Match F1 with the 95 % bootstrap interval over items that the run "
+        "wrote. Overlapping intervals do not settle whether two models differ: see the paired comparison."
     )
     if any(known(run, "null_f1") for run in exhibit.board.runs):
         words += " The short grey stroke is the null: Match F1 against another item's reference steps."
@@ -39,7 +40,7 @@ def draw(exhibit: Exhibit) -> Figure | None:
     return made.figure
 
 
-def whisker(axes, place: float, value: Mean, style: Style, size: float = 5.5) -> None:
+def whisker(axes: Axes, place: float, value: Mean, style: Style, size: float = 5.5) -> None:
     """A mean as the mark of its run, with its interval as a line."""
     assert value.mean is not None
     if value.low is not None and value.high is not None:

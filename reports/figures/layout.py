@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -75,6 +76,21 @@ def foot(figure: Figure, styles: Sequence[Style]) -> float:
     return FOOT
 
 
+def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
+    """A legend at the top left of a sheet."""
+    figure.legend(
+        handles=handles,
+        loc="upper left",
+        bbox_to_anchor=(0, 1),
+        ncols=columns,
+        handlelength=2.0,
+        handleheight=1.0,
+        columnspacing=1.6,
+        handletextpad=0.6,
+        borderaxespad=0.4,
+    )
+
+
 def _row_axis(axes: Axes, styles: Sequence[Style], named: bool) -> None:
     axes.set_ylim(len(styles) - 0.5, -0.5)
     axes.set_yticks(range(len(styles)))
@@ -115,8 +131,8 @@ def shares_axis(axes: Axes, title: str) -> None:
     axes.set_title(title, fontsize=SIZE, color=INK)
     # The outer numbers stay within their panel, since another one follows.
     labels = axes.get_xticklabels()
-    labels[0].set_ha("left")
-    labels[-1].set_ha("right")
+    labels[0].set_horizontalalignment("left")
+    labels[-1].set_horizontalalignment("right")
 
 
 def unit_axis(axes: Axes, title: str) -> None:
@@ -155,8 +171,8 @@ def place_labels(
         used.append(box)
         if reach > REACHES[1]:
             _lead(axes, spots[place], box)
-        corner = axes.transData.inverted().transform((box.x0, (box.y0 + box.y1) / 2))
-        axes.text(*corner, texts[place], fontsize=size, color=INK, va="center", linespacing=1.15, zorder=5)
+        x, y = axes.transData.inverted().transform((box.x0, (box.y0 + box.y1) / 2))
+        axes.text(float(x), float(y), texts[place], fontsize=size, color=INK, va="center", linespacing=1.15, zorder=5)
 
 
 def _together(

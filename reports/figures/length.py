@@ -12,8 +12,8 @@ from .theme import MUTED
 def caption(exhibit: Exhibit) -> str:
     """How the figure is made."""
     words = (
-        f"{over_items(exhibit)}. Macro mean of Match F1 against the mean number of predicted steps, with 95 % bootstrap "
-        "intervals over items. Longer chains match more by chance"
+        f"{over_items(exhibit)}. Macro mean of Match F1 against the mean number of predicted steps, with 95 % "
+        "bootstrap intervals over items. Longer chains match more by chance"
     )
     if _nulls(exhibit):
         words += (
@@ -38,9 +38,9 @@ def draw(exhibit: Exhibit) -> Figure | None:
     axes.set_ylim(*stretch([*(point.y for point in shown), *nulls.values()]))
     for point in shown:
         if null := nulls.get(point.style.label):
-            x, y = point.spot
-            axes.plot([x, x], [null.mean, y], color=MUTED, linewidth=0.7, linestyle=(0, (2, 2)), zorder=2)
-            axes.plot([x], [null.mean], marker="_", markersize=9, markeredgewidth=1.6, color=MUTED, zorder=3)
+            (x, y), low = point.spot, null.mean or 0.0
+            axes.plot([x, x], [low, y], color=MUTED, linewidth=0.7, linestyle=(0, (2, 2)), zorder=2)
+            axes.plot([x], [low], marker="_", markersize=9, markeredgewidth=1.6, color=MUTED, zorder=3)
     draw_points(axes, shown)
     return figure
 

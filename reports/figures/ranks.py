@@ -17,12 +17,11 @@ ROW, TOP, BOTTOM = 0.24, 0.5, 0.12
 def caption(exhibit: Exhibit) -> str:
     """How the figure is made."""
     words = (
-        f"{over_items(exhibit)}. Ranks by accuracy (the paper's rule) and by mean Match F1, 1 the best; models with the "
-        "same score share the middle of their places. Ranks hide how close the scores are: see the intervals."
+        f"{over_items(exhibit)}. Ranks by accuracy (the paper's rule) and by mean Match F1, 1 the best; models with "
+        "the same score share the middle of their places. Ranks hide how close the scores are: see the intervals."
     )
-    others = _benchmarks(exhibit)
-    if others:
-        words += f" Right: rank by the mean over the other benchmarks that all of these models ran ({len(others)} models have one)."
+    if len(others := _benchmarks(exhibit)) > 1:
+        words += f" Right: by the mean over the other benchmarks that all of them ran ({len(others)} models have one)."
     return words
 
 
@@ -56,7 +55,7 @@ def draw(exhibit: Exhibit) -> Figure | None:
             annotation_clip=False,
         )
     for style in shown:
-        _line(axes, ranks.loc[style.label], style)
+        _line(axes, ranks.to_numpy()[style.number - 1].tolist(), style)
     for place, side in ((0, -1), (len(columns) - 1, 1)):
         _names(axes, place, side, ranks.iloc[:, place], scores.iloc[:, place], shown)
     foot(figure, shown)
@@ -79,7 +78,7 @@ def _benchmarks(exhibit: Exhibit) -> Mapping[str, float]:
     return {run.label: exhibit.benchmarks[run.label] for run in exhibit.board.runs if run.label in exhibit.benchmarks}
 
 
-def _line(axes: Axes, ranks: pd.Series, style: Style) -> None:
+def _line(axes: Axes, ranks: Sequence[float], style: Style) -> None:
     kept = [(place, rank) for place, rank in enumerate(ranks) if rank == rank]
     axes.plot(*zip(*kept, strict=True), color=style.colour, linewidth=1.5, alpha=0.85, zorder=2)
     for place, rank in kept:

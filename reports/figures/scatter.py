@@ -52,9 +52,9 @@ def accuracy_f1(exhibit: Exhibit) -> Figure | None:
 def accuracy_f1_caption(exhibit: Exhibit) -> str:
     """How the figure is made."""
     return (
-        f"{over_items(exhibit)}. Macro means with 95 % bootstrap intervals over items; accuracy by the paper's released "
-        "rule. Bottom right: right answers without the reference's steps. Top left: the steps are there and the "
-        "conclusion is not."
+        f"{over_items(exhibit)}. Macro means with 95 % bootstrap intervals over items; accuracy by the paper's "
+        "released rule. Bottom right: right answers without the reference's steps. Top left: the steps are there and "
+        "the conclusion is not."
     )
 
 

@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from ..diagnosis import DIAGNOSES
 from .exhibit import Exhibit, over_items
-from .layout import rows, shares_axis
-from .theme import BLUE, GREEN, GREY, OCHRE, ORANGE, PAPER, PURPLE, SKY, TINY, Style, text_on
+from .layout import POINTS, legend, rows, shares_axis, sheet, text_size
+from .theme import BLUE, GREEN, GREY, OCHRE, ORANGE, PAPER, PURPLE, SKY, SMALL, TINY, WIDTH, Style, text_on
 
 #: Narrower segments carry no number, which would not fit.
 LEAST_NUMBERED = 0.06
@@ -34,14 +35,17 @@ STATUSES = (
     Class("empty", "empty", GREY, "||"),
     Class("failed", "call failed", PURPLE, "\\\\"),
 )
-DIAGNOSES = (
-    Class("sound", "sound", BLUE),
-    Class("cherry_picked", "cherry-picked", SKY, "//"),
-    Class("lucky", "lucky", OCHRE, "xx"),
-    Class("sound_wrong", "sound but wrong", GREEN, "\\\\"),
-    Class("neither", "neither", GREY, "||"),
-    Class("malformed", "malformed", ORANGE, "--"),
-)
+LOOKS = {
+    "sound": (BLUE, ""),
+    "cherry_picked": (SKY, "//"),
+    "lucky": (OCHRE, "xx"),
+    "sound_wrong": (GREEN, "\\\\"),
+    "neither": (GREY, "||"),
+    "malformed": (ORANGE, "--"),
+}
+CLASSES = tuple(Class(name, one.label, *LOOKS[name]) for name, one in DIAGNOSES.items())
+#: Points that a legend takes for one entry besides its words.
+ENTRY = 42
 
 
 def statuses(exhibit: Exhibit) -> Figure | None:
@@ -55,8 +59,8 @@ def statuses(exhibit: Exhibit) -> Figure | None:
 def statuses_caption(exhibit: Exhibit) -> str:
     """How the figure is made."""
     return (
-        f"{over_items(exhibit, exhibit.sampled)}. Share of responses by how they could be read. Valid: exactly the JSON "
-        "that was asked for. Recovered: mended, or taken out of other text. Malformed, empty and failed responses "
+        f"{over_items(exhibit, exhibit.sampled)}. Share of responses by how they could be read. Valid: exactly the "
+        "JSON that was asked for. Recovered: mended, or taken out of other text. Malformed, empty and failed responses "
         "count as one step that matches nothing and no answer."
     )
 
@@ -64,46 +68,46 @@ def statuses_caption(exhibit: Exhibit) -> str:
 def diagnosis(exhibit: Exhibit) -> Figure | None:
     """What right and wrong answers rest on."""
     shown = [style for style in exhibit.styles if style.label in exhibit.diagnoses]
-    return _stack(shown, [exhibit.diagnoses[style.label] for style in shown], DIAGNOSES)
+    return _stack(shown, [exhibit.diagnoses[style.label] for style in shown], CLASSES)
 
 
 def diagnosis_caption(exhibit: Exhibit) -> str:
     """How the figure is made."""
     shown = [(run, style) for run, style in exhibit.rows if run.label in exhibit.diagnoses]
-    return (
-        f"{over_items(exhibit, shown)}. Share of items by diagnosis. Sound: right, and the steps are those of the "
-        "reference. Cherry-picked: right by few good steps (high precision, low recall). Lucky: right by unrelated "
-        "steps. Sound but wrong: good steps, wrong answer. Neither: neither steps nor answer. Malformed: nothing could "
-        "be read."
-    )
+    meanings = " ".join(f"{one.label[0].upper()}{one.label[1:]}: {one.meaning}" for one in DIAGNOSES.values())
+    rule = f" Thresholds: {exhibit.thresholds}." if exhibit.thresholds else ""
+    return f"{over_items(exhibit, shown)}. Share of items by diagnosis. {meanings}{rule}"
 
 
 def _stack(styles: Sequence[Style], values: Sequence[pd.Series], classes: Sequence[Class]) -> Figure | None:
     shares = [_shares(value, classes) for value in values]
     if not shares:
         return None
-    made = rows(styles, (1,), top=0.34)
+    present = [one for one in classes if any(share[one.key] for share in shares)]
+    columns = _columns([one.words for one in present])
+    made = rows(styles, (1,), top=0.34 if columns == len(present) else 0.54)
     [axes] = made.panels
     shares_axis(axes, "")
     axes.grid(False)
     axes.set_ylim(len(styles) - 0.5, -0.5)
     for place, share in enumerate(shares):
         _bar(axes, place, share, classes)
-    present = [one for one in classes if any(share[one.key] for share in shares)]
-    handles = [Patch(facecolor=one.colour, hatch=one.hatch, edgecolor=PAPER, linewidth=0) for one in present]
-    made.figure.legend(
-        handles,
-        [one.words for one in present],
-        loc="upper left",
-        bbox_to_anchor=(0, 1),
-        ncols=len(present),
-        handlelength=1.5,
-        handleheight=1.0,
-        columnspacing=1.4,
-        handletextpad=0.5,
-        borderaxespad=0.4,
+    legend(
+        made.figure,
+        [
+            Patch(facecolor=one.colour, hatch=one.hatch, edgecolor=PAPER, linewidth=0, label=one.words)
+            for one in present
+        ],
+        columns,
     )
     return made.figure
+
+
+def _columns(words: Sequence[str]) -> int:
+    """As many as fit into one line of a legend, or half of them in each of two."""
+    blank = sheet(1, 1)
+    needed = sum(text_size(blank, word, SMALL)[0] + ENTRY for word in words)
+    return len(words) if needed < WIDTH * POINTS else -(-len(words) // 2)
 
 
 def _shares(values: pd.Series, classes: Sequence[Class]) -> Mapping[str, float]:

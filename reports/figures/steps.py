@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from ..load import Mean
 from ..study import Run
 from .exhibit import Exhibit, over_items
-from .layout import FOOT, foot, sheet, text_size
+from .layout import FOOT, foot, legend, sheet
 from .strata import interval, quantile_ranges, reference_steps, step_range
 from .theme import INK, NAME_LENGTH, PAPER, RULE, SMALL, TINY, WIDTH, Style, short_names
 
@@ -17,10 +18,13 @@ from .theme import INK, NAME_LENGTH, PAPER, RULE, SMALL, TINY, WIDTH, Style, sho
 RANGES = 6
 #: Inches of a panel's height, and panels in a row by number of models.
 HEIGHT = 1.35
-COLUMNS = ((1, 1), (2, 2), (4, 4), (9, 3), (16, 4))
+COLUMNS = ((1, 1), (2, 2), (3, 3), (4, 4), (9, 3), (16, 4))
 MOST_COLUMNS = 5
+#: Panels with all ranges under them.
+WORDED = 2
+DASHES = (0, (3, 2))
 #: Points of a letter, on average.
-LETTER = 4.9
+LETTER = 4.1
 
 
 def caption(exhibit: Exhibit) -> str:
@@ -58,13 +62,11 @@ def draw(exhibit: Exhibit) -> Figure | None:
     for axes, (_, style), line, name in zip(panels, shown, lines, titles, strict=True):
         axes.plot(range(len(ranges)), means, color=RULE, linewidth=3, zorder=1)
         _lines(axes, line, style)
-        axes.set_title(name, fontsize=SMALL, color=INK, pad=3)
-        axes.set_xticks(
-            range(len(ranges)),
-            names if len(panels) <= 4 else [names[0], *[""] * (len(names) - 2), names[-1]],
-            fontsize=TINY,
-        )
-    _legend(figure)
+        axes.set_title(name, fontsize=TINY if len(panels) > 16 else SMALL, color=INK, pad=3)
+        # Only the ends have room for their words in a narrow panel.
+        words = names if len(panels) <= WORDED else [names[0], *[""] * (len(names) - 2), *names[1:][-1:]]
+        axes.set_xticks(range(len(ranges)), words, fontsize=TINY)
+    legend(figure, _key(), 3)
     return figure
 
 
@@ -102,7 +104,7 @@ def _lines(axes: Axes, line: Sequence[tuple[Mean | None, Mean | None]], style: S
         markersize=4,
         markerfacecolor=PAPER,
         linewidth=1.0,
-        linestyle=(0, (3, 2)),
+        linestyle=DASHES,
     )
 
 
@@ -138,21 +140,20 @@ def _panels(styles: Sequence[Style]) -> tuple[Figure, list[Axes]]:
     return figure, panels
 
 
-def _legend(figure: Figure) -> None:
-    height = figure.get_figheight()
-    axes = figure.add_axes((0, 1 - 0.26 / height, 1, 0.26 / height))
-    axes.set_axis_off()
-    axes.set_xlim(0, WIDTH * 72)
-    axes.set_ylim(0, 1)
-    left = 8.0
-    for words, options in (
-        ("Match F1", {"color": INK, "marker": "o", "linewidth": 1.4}),
-        (
-            "accuracy, paper's rule",
-            {"color": INK, "marker": "d", "linestyle": (0, (3, 2)), "linewidth": 1, "markerfacecolor": PAPER},
+def _key() -> list[Line2D]:
+    """What the lines are, in ink: their colours are those of the models."""
+    return [
+        Line2D([], [], color=INK, marker="o", markersize=4, linewidth=1.4, label="Match F1"),
+        Line2D(
+            [],
+            [],
+            color=INK,
+            marker="d",
+            markersize=4,
+            markerfacecolor=PAPER,
+            linewidth=1,
+            linestyle=DASHES,
+            label="accuracy, paper's rule",
         ),
-        ("mean Match F1 of all", {"color": RULE, "linewidth": 3}),
-    ):
-        axes.plot([left, left + 11, left + 22], [0.5] * 3, markersize=4, markevery=[1], **options)
-        axes.text(left + 28, 0.5, words, fontsize=SMALL, va="center", color=INK)
-        left += 46 + text_size(figure, words, SMALL)[0]
+        Line2D([], [], color=RULE, linewidth=3, label="mean Match F1 of all models"),
+    ]

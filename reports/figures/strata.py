@@ -1,18 +1,20 @@
-"""Match F1 and accuracy in parts of the benchmark: by source, by number of reference steps, by approximate difficulty."""
+"""Match F1 and accuracy in parts of the benchmark: by source, and by approximate difficulty."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from ...metrics import aggregate
 from ..load import Mean
 from ..study import Run
 from .exhibit import Exhibit, known, over_items
-from .layout import rows, text_size
+from .layout import legend, rows
 from .theme import INK, MUTED, PAPER, SIZE, SMALL, Style
 
 #: How the sources call themselves, in the order in which they are shown.
@@ -43,7 +45,7 @@ def by_source(exhibit: Exhibit) -> Figure | None:
     for source, name in SOURCES.items():
         counts = [value.items or 0 for run in exhibit.board.runs if (value := known(run, f"match_f1_{source}"))]
         if counts:
-            found.append(Stratum(name, max(counts), lambda run, metric, part=source: known(run, f"{metric}_{part}")))
+            found.append(Stratum(name, max(counts), _mean_of_source(source)))
     return _grid(exhibit.rows, found)
 
 
@@ -115,6 +117,10 @@ def step_range(low: int, high: int) -> str:
     return f"{low}" if low == high else f"{low}–{high}"
 
 
+def _mean_of_source(source: str) -> Callable[[Run, str], Mean | None]:
+    return lambda run, metric: known(run, f"{metric}_{source}")
+
+
 def _mean_over(doc_ids: pd.Index) -> Callable[[Run, str], Mean | None]:
     def value(run: Run, metric: str) -> Mean | None:
         if run.items is None:
@@ -155,7 +161,7 @@ def _grid(shown: Sequence[tuple[Run, Style]], strata: Sequence[Stratum]) -> Figu
         for place, (run, style) in enumerate(shown):
             _mark(axes, place - APART, stratum.value(run, "match_f1"), style, style.marker, style.face)
             _mark(axes, place + APART, stratum.value(run, "accuracy"), style, "d", PAPER)
-    _legend(made.figure)
+    legend(made.figure, _key(), 2)
     return made.figure
 
 
@@ -177,14 +183,9 @@ def _mark(axes: Axes, y: float, value: Mean | None, style: Style, marker: str, f
     )
 
 
-def _legend(figure: Figure) -> None:
-    height = figure.get_figheight()
-    axes = figure.add_axes((0, 1 - 0.26 / height, 1, 0.26 / height))
-    axes.set_axis_off()
-    axes.set_xlim(0, figure.get_figwidth() * 72)
-    axes.set_ylim(0, 1)
-    left = 8.0
-    for words, marker, face in (("Match F1 (the model's mark)", "o", INK), ("accuracy, paper's rule", "d", PAPER)):
-        axes.plot([left], [0.5], marker=marker, markersize=4.5, color=INK, markerfacecolor=face)
-        axes.text(left + 8, 0.5, words, fontsize=SMALL, va="center", color=INK)
-        left += 24 + text_size(figure, words, SMALL)[0]
+def _key() -> list[Line2D]:
+    options: dict[str, Any] = {"color": INK, "linestyle": "none", "markersize": 4.5}
+    return [
+        Line2D([], [], marker="o", label="Match F1 (the mark of the model)", **options),
+        Line2D([], [], marker="d", markerfacecolor=PAPER, label="accuracy, paper's rule", **options),
+    ]

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -29,7 +30,7 @@ NAME_LENGTH = 26
 #: More models than this go by number: that many names beside points are no longer read.
 MANY = 10
 
-SETTINGS = {
+SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "crystal",
     # A dollar in a model's name is a dollar.
@@ -131,9 +132,12 @@ def short_names(labels: Sequence[str], length: int = NAME_LENGTH) -> list[str]:
 
 
 def _plain(label: str) -> str:
-    """A label without line breaks, control characters and marks that turn the direction of text."""
+    """A label without line breaks, signs that no XML may hold, and marks that turn the direction of text."""
     text = re.sub(r"\s+", " ", label)
-    return "".join(sign for sign in text if unicodedata.category(sign) not in ("Cc", "Cf", "Cs")).strip() or "unnamed"
+    return (
+        "".join(sign for sign in text if unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Cn")).strip()
+        or "unnamed"
+    )
 
 
 def _cut(name: str, length: int) -> str:

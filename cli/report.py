@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from ..errors import CrystalError
 from ..model_adapters.presets import load_presets
 from ..reports.diagnosis import Thresholds
+from ..reports.outside_scores import canonical_name, read_aliases, read_scores_csv
 from ..reports.pictures import Pictures
 from ..reports.report import Options, Work, write_report
 from ..reports.study import load_study
@@ -41,6 +42,12 @@ def run(
     dataset: Annotated[
         str, typer.Option(help="Where thumbnails come from: a folder, a file or a hub id in the cache.")
     ] = "",
+    scores: Annotated[
+        Path | None, typer.Option(help="CSV of scores from elsewhere: model, benchmark, score[, scale, source].")
+    ] = None,
+    aliases: Annotated[
+        Path | None, typer.Option(help="YAML of names of one model: `canonical name: [other names]`.")
+    ] = None,
     answers: Annotated[str, typer.Option(help="Which accuracy the diagnosis takes: strict or paper.")] = "strict",
     sound_f1: Annotated[float, typer.Option(help="Diagnosis: steps are sound from this Match F1 on ...")] = 0.5,
     sound_recall: Annotated[float, typer.Option(help="... with more than this recall.")] = 0.5,
@@ -58,9 +65,10 @@ def run(
         crystal-eval report out --public -o public
     """
     thresholds = Thresholds(sound_f1, sound_recall, good_precision, answers)  # type: ignore[arg-type]
+    known_as = read_aliases(aliases) if aliases else {}
     console = Console()
     with Bars(console) as bars:
-        study = load_study(paths, advance=bars.read, announce=bars.announce)
+        study = load_study(paths, lambda model: canonical_name(model, aliases=known_as), bars.read, bars.announce)
         pictures, notes = ({}, []) if public else _pictures({board.task for board in study.boards}, dataset)
         options = Options(
             items=_number(items),
@@ -68,6 +76,8 @@ def run(
             public=public,
             pictures=pictures,
             kin=_kin,
+            scores=read_scores_csv(scores) if scores else {},
+            aliases=known_as,
             licence=() if public else _licence({board.task for board in study.boards}),
         )
         try:

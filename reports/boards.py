@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -94,10 +95,11 @@ MARKS = {"sound": "✓", "cherry_picked": "◔", "lucky": "◇", "sound_wrong": 
 
 @dataclass(frozen=True)
 class Part:
-    """A stretch of a model's bar."""
+    """A stretch of a model's bar, from ``start`` on, in percent."""
 
     diagnosis: Diagnosis
     count: int
+    start: float
     percent: float
 
     @property
@@ -131,8 +133,11 @@ def diagnosed(board: Board, place: int, diagnoses: Diagnoses) -> list[DiagnosedR
         found = diagnoses[run.label]
         assert run.items is not None
         counted = counts(found)
+        ends = [0, *itertools.accumulate(counted.values())]
         parts = tuple(
-            Part(DIAGNOSES[name], count, 100 * count / len(found)) for name, count in counted.items() if count
+            Part(DIAGNOSES[name], count, 100 * start / len(found), 100 * count / len(found))
+            for (name, count), start in zip(counted.items(), ends, strict=False)
+            if count
         )
         shown = {
             name: [Example(doc_id, _link(place, run.label, doc_id)) for doc_id in ids]

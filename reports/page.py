@@ -24,9 +24,9 @@ from .viewer import Shown
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("viewer.js", "report.js")
-#: Nothing may be loaded but the pictures that the page carries, and no script may run but its own.
+#: Nothing may be loaded but the pictures that the page carries, and no script and no style sheet counts but its own.
 POLICY = (
-    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {}; base-uri 'none'; form-action 'none'"
+    "default-src 'none'; img-src data:; style-src {style}; script-src {script}; base-uri 'none'; form-action 'none'"
 )
 
 
@@ -52,7 +52,7 @@ class Panel:
     flags: Sequence[Flags]
     diagnosed: Sequence[DiagnosedRun]
     matrices: Sequence[Matrix]
-    benchmarks: Sequence[str] = ()
+    elsewhere: Sequence[str] = ()
     figures: Sequence[Picture] = ()
 
     @property
@@ -108,7 +108,8 @@ class Page:
 def render(page: Page) -> str:
     """The page as HTML; texts of models and datasets are escaped, or stand in JSON that the script sets as text."""
     script = "\n".join((TEMPLATES / name).read_text("utf-8") for name in SCRIPTS)
-    allowed = f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+    css = (TEMPLATES / "report.css").read_text("utf-8")
+    allowed = _hash(script)
     if any(shown.files for shown in page.items.values()):
         # The items beside the page are scripts that its own script asks for.
         allowed += " 'strict-dynamic'"
@@ -118,8 +119,8 @@ def render(page: Page) -> str:
         .render(
             page=page,
             version=__version__,
-            policy=POLICY.format(allowed),
-            css=Markup((TEMPLATES / "report.css").read_text("utf-8")),
+            policy=Markup(POLICY.format(style=_hash(css), script=allowed)),
+            css=Markup(css),
             script=Markup(script),
             data={place: Markup(_viewer_data(page, place)) for place in page.items},
             picture_data=Markup(inline_json(page.pictures)),
@@ -127,9 +128,9 @@ def render(page: Page) -> str:
     )
 
 
-def items_file(name: str, bodies: Mapping[int, Any], pictures: Mapping[str, str]) -> str:
-    """A script beside the page that hands it the bodies and thumbnails of some items."""
-    return f"crystalItems({inline_json(name)},{inline_json(bodies)},{inline_json(pictures)});\n"
+def _hash(text: str) -> str:
+    """What a Content-Security-Policy calls an inline script or style sheet."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _viewer_data(page: Page, place: int) -> str:

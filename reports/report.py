@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 
+from .benchmarks import Score
+from .beside import write_beside
 from .boards import diagnosed, example_ids, grouped, matrices
 from .diagnosis import Thresholds, diagnose
+from .elsewhere import Elsewhere, elsewhere, scores_of
+from .figures.exhibit import Drawn, Exhibit
+from .figures.registry import FIGURES, draw_figures, write_aside, write_figures
+from .figures.render import to_inline_svg
 from .leaderboard import flags, headline
 from .method import METHOD
-from .page import Page, Panel, items_file, render
+from .page import Page, Panel, Picture, render
+from .paper import paper_table
 from .pictures import BUDGET as PICTURE_BYTES
 from .pictures import Pictures, thumbnails
 from .screen import first_table, slopes
 from .statistics import compare_models
 from .study import Board, Study, fields
-from .viewer import BODY_BYTES, ITEMS, Diagnoses, ItemReader, Shown, choose_items, known_items, show_items
-
-#: Bodies of items in one file beside the page: about a megabyte.
-A_FILE = 100
+from .viewer import BODY_BYTES, ITEMS, Diagnoses, ItemReader, Shown, choose_items, show_items
 
 
 class Work:
@@ -37,14 +40,34 @@ class Work:
 
 @dataclass(frozen=True)
 class Options:
-    """What a user can choose. ``items`` is None for all of them; ``kin`` says how a model's family made references."""
+    """What a user can choose.
+
+    ``items`` of each board are in the step viewer, None for all; ``pictures`` are at hand by task; ``kin``
+    says of a model how its family helped with the references; ``scores`` of other benchmarks from elsewhere
+    are by model, which ``aliases`` may name otherwise.
+    """
 
     items: int | None = ITEMS
     thresholds: Thresholds = field(default_factory=Thresholds)
     public: bool = False
     pictures: Mapping[str, Pictures] = field(default_factory=dict)
     kin: Callable[[str], str | None] = lambda model: None
+    scores: Mapping[str, Sequence[Score]] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
     licence: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found out about a board; ``folder`` is that of its figures, from the report's."""
+
+    board: Board
+    name: str
+    folder: str
+    diagnoses: Diagnoses
+    comparisons: pd.DataFrame
+    elsewhere: Elsewhere
+    figures: Sequence[Drawn]
 
 
 @dataclass(frozen=True)
@@ -59,45 +82,75 @@ def write_report(study: Study, folder: Path, options: Options, work: Work | None
     """Writes ``report.html`` and what goes with it into ``folder``. Raises ``OSError`` where that cannot be written."""
     work = work or Work()
     folder.mkdir(parents=True, exist_ok=True)
-    work.start("Comparing", len(study.boards))
-    panels, diagnoses = [], []
-    for place, board in enumerate(study.boards):
-        found = {run.label: diagnose(run.items, options.thresholds) for run in board.sampled if run.items is not None}
-        diagnoses.append(found)
-        panels.append(_panel(study, board, place, found, options))
-        work.advance()
-    items, pictures, files = _items(panels, diagnoses, folder, options, work)
-    page = Page(study, panels, items, pictures, options.thresholds, METHOD, options.licence)
-    files.insert(0, write_aside(folder / "report.html", render(page)))
-    return Written({panel.name: panel.headline for panel in panels}, files)
-
-
-def paper_rows() -> pd.DataFrame:
-    rows = pd.read_csv(Path(__file__).parents[1] / "configs" / "paper_table2.csv").rename(
-        columns={"paper_name": "model"}
+    findings = _findings(study, options, work)
+    panels = [_panel(finding, place, options) for place, finding in enumerate(findings)]
+    items, pictures, files = _items(panels, findings, folder, options, work)
+    work.start("Figures", sum(len(finding.figures) for finding in findings))
+    for finding in findings:
+        files += write_figures(list(finding.figures), folder / finding.folder, work.advance)
+    page = folder / "report.html"
+    write_aside(
+        page, render(Page(study, panels, items, pictures, options.thresholds, METHOD, options.licence)).encode()
     )
-    rows["accuracy"] = rows["accuracy_pct"] / 100
-    return rows
+    return Written({panel.name: panel.headline for panel in panels}, [page, *files])
 
 
-def _panel(study: Study, board: Board, place: int, diagnoses: Diagnoses, options: Options) -> Panel:
-    runs = {run.label: run.items for run in board.sampled if run.items is not None}
-    comparisons = compare_models(runs)
-    several = sum(other.task == board.task for other in study.boards) > 1
+def _findings(study: Study, options: Options, work: Work) -> list[Finding]:
+    work.start("Comparing models, drawing figures", len(study.boards) * (len(FIGURES) + 1))
+    findings = []
+    for board, name in zip(study.boards, board_names(study.boards), strict=True):
+        runs = {run.label: run.items for run in board.sampled if run.items is not None}
+        diagnoses = {label: diagnose(items, options.thresholds) for label, items in runs.items()}
+        comparisons = compare_models(runs)
+        others = elsewhere(board, scores_of(board, options.scores, options.aliases), comparisons)
+        work.advance()
+        figures = draw_figures(Exhibit(board, diagnoses, others.means), work.advance)
+        folder = "figures" if len(study.boards) == 1 else f"figures/{len(findings) + 1}-{board.task}"
+        findings.append(Finding(board, name, folder, diagnoses, comparisons, others, figures))
+    return findings
+
+
+def board_names(boards: Sequence[Board]) -> list[str]:
+    """The task of each board, and in what its scoring differs from that of others of the same task.
+
+    A name that would occur twice all the same is numbered.
+    """
+    names: list[str] = []
+    for board in boards:
+        ours = fields(board.scorer)
+        others = [fields(other.scorer) for other in boards if other.task == board.task]
+        parts = [f"{part} {text}" for part, text in ours.items() if any(other.get(part) != text for other in others)]
+        name = ", ".join([board.task, *parts])
+        names.append(name if name not in names else f"{name} ({len(names) + 1})")
+    return names
+
+
+def _panel(finding: Finding, place: int, options: Options) -> Panel:
+    board = finding.board
     return Panel(
         board=board,
-        name=f"{board.task}, {fields(board.scorer).get('enc', '').split('/')[-1]}" if several else board.task,
-        headline=headline(board, comparisons),
-        table=first_table(board, paper=paper_rows()),
-        slopes=slopes(board),
+        name=finding.name,
+        headline=headline(board, finding.comparisons),
+        table=first_table(board, finding.elsewhere.columns, paper_table()),
+        slopes=slopes(finding.elsewhere.rankings.table),
         flags=grouped(flags(board, options.kin)),
-        diagnosed=diagnosed(board, place, diagnoses),
-        matrices=matrices(comparisons),
+        diagnosed=diagnosed(board, place, finding.diagnoses),
+        matrices=matrices(finding.comparisons),
+        elsewhere=finding.elsewhere.sentences,
+        figures=[
+            Picture(
+                drawn.name,
+                drawn.title,
+                drawn.caption,
+                to_inline_svg(drawn.figure, f"b{place}-{drawn.name}", drawn.title),
+            )
+            for drawn in finding.figures
+        ],
     )
 
 
 def _items(
-    panels: Sequence[Panel], diagnoses: Sequence[Diagnoses], folder: Path, options: Options, work: Work
+    panels: Sequence[Panel], findings: Sequence[Finding], folder: Path, options: Options, work: Work
 ) -> tuple[dict[int, Shown], dict[str, str], list[Path]]:
     """What the step viewer shows of each board, thumbnails by SHA-256, and the files with the items beside the page."""
     with_samples = [place for place, panel in enumerate(panels) if panel.board.sampled]
@@ -105,46 +158,19 @@ def _items(
     pictures: dict[str, str] = {}
     files: list[Path] = []
     for place in with_samples:
-        panel, found = panels[place], diagnoses[place]
-        reader = ItemReader(panel.board, found, options.public, work.advance)
-        chosen = choose_items(panel.board, found, options.items or ITEMS, example_ids(panel.diagnosed))
-        work.start(f"Items of {panel.name}", reader.total if options.items is None else len(chosen))
+        board, diagnoses = panels[place].board, findings[place].diagnoses
+        reader = ItemReader(board, diagnoses, options.public, work.advance)
+        chosen = choose_items(board, diagnoses, options.items or ITEMS, example_ids(panels[place].diagnosed))
+        work.start(f"Items of {panels[place].name}", len(chosen))
         items = show_items(reader, chosen, BODY_BYTES // len(with_samples))
-        at_hand = options.pictures.get(panel.board.task)
-        if at_hand and not options.public:
+        at_hand = None if options.public else options.pictures.get(board.task)
+        if at_hand:
             wanted = [(row["id"], items.bodies[row["id"]]["image"]) for row in items.rows]
-            work.start(f"Pictures of {panel.name}", len(wanted))
+            work.start(f"Pictures of {panels[place].name}", len(wanted))
             pictures |= thumbnails(wanted, at_hand, PICTURE_BYTES // len(with_samples), work.advance)
         if options.items is None:
-            items, written = _beside(reader, items, place, folder, options)
+            work.start(f"All items of {panels[place].name}", reader.total)
+            items, written = write_beside(reader, items, place, folder, at_hand)
             files += written
         shown[place] = items
     return shown, pictures, files
-
-
-def _beside(reader: ItemReader, items: Shown, place: int, folder: Path, options: Options) -> tuple[Shown, list[Path]]:
-    """The rows of all items, and the bodies that the page does not carry as scripts in ``items/``."""
-    doc_ids = [int(doc_id) for doc_id in known_items(reader.board).index]
-    chunks = [doc_ids[start : start + A_FILE] for start in range(0, len(doc_ids), A_FILE)]
-    names = [f"items/{place}-{number:03d}.js" for number in range(len(chunks))]
-    (folder / "items").mkdir(exist_ok=True)
-    rows, written = [], []
-    for name, chunk in zip(names, chunks, strict=True):
-        bodies = {}
-        for doc_id in chunk:
-            rows.append(reader.row(doc_id))
-            if doc_id not in items.bodies:
-                bodies[doc_id] = reader.body(doc_id)
-        at_hand = options.pictures.get(reader.board.task)
-        wanted = [(doc_id, body["image"]) for doc_id, body in bodies.items()] if at_hand and not options.public else []
-        text = items_file(name, bodies, thumbnails(wanted, at_hand) if at_hand else {})
-        written.append(write_aside(folder / name, text))
-    return replace(items, rows=rows, files=tuple(names), a_file=A_FILE, left_out=0), written
-
-
-def write_aside(file: Path, text: str) -> Path:
-    """Writes beside the file and renames, so that what is there is whole."""
-    part = file.with_name(f".{file.name}.part")
-    part.write_text(text, "utf-8")
-    os.replace(part, file)
-    return file

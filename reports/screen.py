@@ -106,7 +106,7 @@ class Benchmark:
 
 
 def first_table(board: Board, benchmarks: Sequence[Benchmark] = (), paper: pd.DataFrame | None = None) -> Table:
-    """The table of a board; ``paper`` has a row a published model with our metrics as columns, and ``model``."""
+    """The table of a board; ``paper`` is what ``paper.paper_table`` gives."""
     heads = [
         Head(tuple(BY_METRIC[metric] for metric in metrics), _kind(metrics))
         for metrics in STACKED
@@ -125,8 +125,8 @@ def first_table(board: Board, benchmarks: Sequence[Benchmark] = (), paper: pd.Da
     if paper is not None:
         blanks = (Cell(("",), (False,), (None,)),) * len(others)
         rows += [
-            Row(str(row["model"]), (*(_paper_cell(row, head) for head in heads), *blanks), (), paper=True)
-            for _, row in paper.iterrows()
+            Row(str(model), (*(_paper_cell(row, head) for head in heads), *blanks), (), paper=True)
+            for model, row in paper.to_dict("index").items()
         ]
     return Table((*heads, *others), tuple(rows))
 
@@ -166,13 +166,14 @@ def _cell(run: Run, head: Head, marks: Mapping[str, set[str]]) -> Cell:
     )
 
 
-def _paper_cell(row: pd.Series[Any], head: Head) -> Cell:
-    numbers = tuple(
-        float(row[column.metric]) if column.metric in row and pd.notna(row[column.metric]) else None
-        for column in head.columns
-    )
+def _paper_cell(row: Mapping[Any, Any], head: Head) -> Cell:
+    numbers = tuple(_known(row.get(column.metric)) for column in head.columns)
     values = tuple(printed(number, column) for number, column in zip(numbers, head.columns, strict=True))
     return Cell(values, (False,) * len(values), numbers)
+
+
+def _known(number: Any) -> float | None:
+    return None if number is None or pd.isna(number) else float(number)
 
 
 def _score(run: Run, benchmark: Benchmark) -> Cell:
@@ -212,37 +213,36 @@ class Slopes:
     height: int
 
 
-def slopes(board: Board, others: Mapping[str, float] | None = None) -> Slopes | None:
-    """Ranks by accuracy, by Match F1 and by the mean of other benchmarks; None for a single model.
+def slopes(ranks: pd.DataFrame) -> Slopes | None:
+    """The chart of a table of ``rankings.rank_table``; None for a single model.
 
-    Tied models share a rank, and stand in the order of the board.
+    Columns are the ranks by accuracy, by Match F1 and, where two models have it, by the mean of other
+    benchmarks. Tied models share a rank and stand in the order of the board.
     """
-    if len(board.runs) < 2:
+    if len(ranks) < 2:
         return None
-    scores = {
-        "Accuracy": [_mean(run, "accuracy") for run in board.runs],
-        "Match F1": [_mean(run, "match_f1") for run in board.runs],
+    labels = [str(label) for label in ranks.index]
+    columns = {"Accuracy": "accuracy_rank", "Match F1": "match_f1_rank"}
+    if ranks["others_rank"].notna().sum() > 1:
+        columns["Others"] = "others_rank"
+    known = {
+        title: [None if pd.isna(rank) else int(rank) for rank in ranks[column]] for title, column in columns.items()
     }
-    if others and len(others) > 1:
-        scores["Others"] = [others.get(run.label) for run in board.runs]
-    frame = pd.DataFrame(scores, index=[run.label for run in board.runs], dtype=float)
-    order = frame.rank(ascending=False, method="first")
-    ranks = frame.rank(ascending=False, method="min")
-    names = _short(list(frame.index))
+    names = _short(labels)
     lines = []
-    for label in frame.index:
-        moved = ranks.at[label, "Accuracy"] - ranks.at[label, "Match F1"]
+    for place, label in enumerate(labels):
+        accuracy, match_f1 = known["Accuracy"][place], known["Match F1"][place]
+        moved = 0 if accuracy is None or match_f1 is None else accuracy - match_f1
         lines.append(
             Slope(
                 names[label],
-                tuple(_rank(ranks[title], label) for title in frame),
-                tuple(_height(order.at[label, title]) for title in frame),
+                tuple(_rank(found, place) for found in known.values()),
+                tuple(_height(found, place) for found in known.values()),
                 "rises" if moved > 0 else "falls" if moved < 0 else "stays",
             )
         )
-    places = tuple(SLOPE_NAMES + SLOPE_GAP * column for column in range(len(frame.columns)))
-    height = SLOPE_TOP + SLOPE_ROW * len(lines)
-    return Slopes(tuple(frame), places, tuple(lines), places[-1] + 34, height)
+    places = tuple(SLOPE_NAMES + SLOPE_GAP * column for column in range(len(known)))
+    return Slopes(tuple(known), places, tuple(lines), places[-1] + 34, SLOPE_TOP + SLOPE_ROW * len(lines))
 
 
 def _short(labels: Sequence[str]) -> dict[str, str]:
@@ -255,16 +255,17 @@ def _short(labels: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _mean(run: Run, metric: str) -> float | None:
-    mean = value(run, metric)
-    return None if mean is None else mean.mean
+def _rank(ranks: Sequence[int | None], place: int) -> str:
+    rank = ranks[place]
+    return "" if rank is None else f"{rank}{'=' if ranks.count(rank) > 1 else ''}"
 
 
-def _rank(ranks: pd.Series[float], label: str) -> str:
-    if pd.isna(ranks[label]):
-        return ""
-    return f"{int(ranks[label])}{'=' if (ranks == ranks[label]).sum() > 1 else ''}"
-
-
-def _height(place: float) -> float | None:
-    return None if pd.isna(place) else SLOPE_TOP + SLOPE_ROW * (place - 0.5)
+def _height(ranks: Sequence[int | None], place: int) -> float | None:
+    """The middle of the row in which a model stands: behind those of a better rank and of the same one before it."""
+    rank = ranks[place]
+    if rank is None:
+        return None
+    before = sum(
+        other is not None and (other < rank or (other == rank and at < place)) for at, other in enumerate(ranks)
+    )
+    return SLOPE_TOP + SLOPE_ROW * (before + 0.5)

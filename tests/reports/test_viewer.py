@@ -94,7 +94,9 @@ def test_a_model_without_an_item_has_a_gap_there(tmp_path):
     assert [board.items for board in study.boards] == [9, 6]
 
 
-@pytest.mark.parametrize("text", [*HOSTILE[:5], HOSTILE[6], "\u2028\u2029", "lone \ud800 surrogate", "</ScRiPt >", "<!--<script>"])
+@pytest.mark.parametrize(
+    "text", [*HOSTILE[:5], HOSTILE[6], "\u2028\u2029", "lone \ud800 surrogate", "</ScRiPt >", "<!--<script>"]
+)
 def test_json_in_a_page_cannot_end_its_script_and_reads_back_the_same(text):
     made = inline_json({"text": text})
     assert not set("<>&\u2028\u2029") & set(made)

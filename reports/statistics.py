@@ -174,8 +174,11 @@ def compare_models(
     """
     pairs = list(itertools.combinations(runs, 2))
     resamples = max(RESAMPLES, RESAMPLES_PER_PAIR * len(pairs))
+    columns = "metric first second difference low high p p_holm items images smallest".split()
+    if not pairs:
+        return pd.DataFrame(columns=columns)
     board = _Board(runs, metrics, resamples)
-    rows = []
+    rows: list[dict[str, object]] = []
     for metric in metrics:
         found = [board.compare(metric, first, second, level) for first, second in pairs]
         adjusted = holm([row["p"] for row in found])
@@ -183,7 +186,6 @@ def compare_models(
             {"metric": metric, "first": first, "second": second, **row, "p_holm": p}
             for (first, second), row, p in zip(pairs, found, adjusted, strict=True)
         ]
-    columns = "metric first second difference low high p p_holm items images smallest".split()
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -48,12 +48,14 @@ class Matrix:
 def matrices(comparisons: pd.DataFrame) -> list[Matrix]:
     """A matrix for each metric of ``statistics.compare_models``; none where there is no pair."""
     made = []
-    for metric, pairs in comparisons.groupby("metric", sort=False):
-        labels = list(dict.fromkeys([*pairs["first"], *pairs["second"]]))
+    for key, pairs in comparisons.groupby("metric", sort=False):
+        metric = str(key)
+        labels = [str(label) for label in dict.fromkeys([*pairs["first"], *pairs["second"]])]
         cells: dict[tuple[str, str], PairCell] = {}
         for pair in pairs.itertuples():
-            cells[pair.first, pair.second] = _pair_cell(pair, 1)
-            cells[pair.second, pair.first] = _pair_cell(pair, -1)
+            first, second = str(pair.first), str(pair.second)
+            cells[first, second] = _pair_cell(pair, 1)
+            cells[second, first] = _pair_cell(pair, -1)
         rows = tuple(tuple(cells.get((row, column)) for column in labels) for row in labels)
         made.append(Matrix(metric, TITLES.get(metric, metric), tuple(labels), rows, _power(pairs)))
     return made

@@ -89,15 +89,14 @@ def write_report(study: Study, folder: Path, options: Options, work: Work | None
     for finding in findings:
         files += write_figures(list(finding.figures), folder / finding.folder, work.advance)
     page = folder / "report.html"
-    write_aside(
-        page, render(Page(study, panels, items, pictures, options.thresholds, METHOD, options.licence)).encode()
-    )
+    html = render(Page(study, panels, items, pictures, options.thresholds, METHOD, options.licence))
+    write_aside(page, html.encode())
     return Written({panel.name: panel.headline for panel in panels}, [page, *files])
 
 
 def _findings(study: Study, options: Options, work: Work) -> list[Finding]:
     work.start("Comparing models, drawing figures", len(study.boards) * (len(FIGURES) + 1))
-    findings = []
+    findings: list[Finding] = []
     for board, name in zip(study.boards, board_names(study.boards), strict=True):
         runs = {run.label: run.items for run in board.sampled if run.items is not None}
         diagnoses = {label: diagnose(items, options.thresholds) for label, items in runs.items()}
@@ -137,16 +136,12 @@ def _panel(finding: Finding, place: int, options: Options) -> Panel:
         diagnosed=diagnosed(board, place, finding.diagnoses),
         matrices=matrices(finding.comparisons),
         elsewhere=finding.elsewhere.sentences,
-        figures=[
-            Picture(
-                drawn.name,
-                drawn.title,
-                drawn.caption,
-                to_inline_svg(drawn.figure, f"b{place}-{drawn.name}", drawn.title),
-            )
-            for drawn in finding.figures
-        ],
+        figures=[_picture(drawn, f"b{place}-{drawn.name}") for drawn in finding.figures],
     )
+
+
+def _picture(drawn: Drawn, name: str) -> Picture:
+    return Picture(drawn.name, drawn.title, drawn.caption, to_inline_svg(drawn.figure, name, drawn.title))
 
 
 def _items(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -194,12 +195,15 @@ SLOPE_NAME = 19
 
 @dataclass(frozen=True)
 class Slope:
-    """A model's line: its ranks (``2=`` where tied), the height of each in pixels, and whether it rises or falls."""
+    """A model's line: its ranks (``2=`` where tied), heights in pixels, and how it goes from column to column.
+
+    ``trends`` has ``rises``, ``falls`` or ``stays`` for each gap between two columns.
+    """
 
     name: str
     ranks: tuple[str, ...]
     heights: tuple[float | None, ...]
-    trend: str
+    trends: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -229,18 +233,15 @@ def slopes(ranks: pd.DataFrame) -> Slopes | None:
         title: [None if pd.isna(rank) else int(rank) for rank in ranks[column]] for title, column in columns.items()
     }
     names = _short(labels)
-    lines = []
-    for place, label in enumerate(labels):
-        accuracy, match_f1 = known["Accuracy"][place], known["Match F1"][place]
-        moved = 0 if accuracy is None or match_f1 is None else accuracy - match_f1
-        lines.append(
-            Slope(
-                names[label],
-                tuple(_rank(found, place) for found in known.values()),
-                tuple(_height(found, place) for found in known.values()),
-                "rises" if moved > 0 else "falls" if moved < 0 else "stays",
-            )
+    lines = [
+        Slope(
+            names[label],
+            tuple(_rank(found, place) for found in known.values()),
+            tuple(_height(found, place) for found in known.values()),
+            tuple(_trend(one[place], other[place]) for one, other in itertools.pairwise(known.values())),
         )
+        for place, label in enumerate(labels)
+    ]
     places = tuple(SLOPE_NAMES + SLOPE_GAP * column for column in range(len(known)))
     return Slopes(tuple(known), places, tuple(lines), places[-1] + 34, SLOPE_TOP + SLOPE_ROW * len(lines))
 
@@ -260,12 +261,16 @@ def _rank(ranks: Sequence[int | None], place: int) -> str:
     return "" if rank is None else f"{rank}{'=' if ranks.count(rank) > 1 else ''}"
 
 
+def _trend(before: int | None, after: int | None) -> str:
+    if before is None or after is None or before == after:
+        return "stays"
+    return "rises" if after < before else "falls"
+
+
 def _height(ranks: Sequence[int | None], place: int) -> float | None:
     """The middle of the row in which a model stands: behind those of a better rank and of the same one before it."""
     rank = ranks[place]
     if rank is None:
         return None
-    before = sum(
-        other is not None and (other < rank or (other == rank and at < place)) for at, other in enumerate(ranks)
-    )
+    before = sum(other is not None and (other, at) < (rank, place) for at, other in enumerate(ranks))
     return SLOPE_TOP + SLOPE_ROW * (before + 0.5)

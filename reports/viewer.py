@@ -66,7 +66,8 @@ def choose_items(
     lengths = _length_names(known["references"])
     sources = known["source"].to_dict()
     for label in sorted(diagnoses):
-        for doc_id, diagnosis in diagnoses[label].items():
+        found: dict[Any, str] = diagnoses[label].to_dict()
+        for doc_id, diagnosis in found.items():
             cells[str(sources[doc_id]), lengths[doc_id], label, diagnosis].append(doc_id)
     rng = random.Random(seed)
     piles = [rng.sample(sorted(pile), len(pile)) for _, pile in sorted(cells.items(), key=lambda c: (len(c[1]), c[0]))]

@@ -19,7 +19,7 @@ from .diagnosis import DIAGNOSES, Thresholds
 from .inline import inline_json
 from .leaderboard import COLUMNS, Column, differences_between_rows, differences_from_paper, shown
 from .screen import Slopes, Table
-from .study import Board, Study
+from .study import Board
 from .viewer import Shown
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -75,18 +75,18 @@ class Panel:
 class Page:
     """The whole page; ``items`` has the step viewer's data of a board, by its place."""
 
-    study: Study
     panels: Sequence[Panel]
     items: Mapping[int, Shown]
     pictures: Mapping[str, str]
     thresholds: Thresholds
     method: Sequence[tuple[str, str]]
+    notes: Sequence[str] = ()
     licence: Sequence[str] = ()
 
     @property
     def title(self) -> str:
         """What a browser's tab says."""
-        boards = self.study.boards
+        boards = [panel.board for panel in self.panels]
         models = len({run.label for board in boards for run in board.runs})
         return (
             f"CRYSTAL: {models} model{'s' if models > 1 else ''} on {', '.join(dict.fromkeys(b.task for b in boards))}"
@@ -95,7 +95,7 @@ class Page:
     @property
     def dated(self) -> str:
         """The day of the newest results file, by its name; the page itself has no date, and is the same each time."""
-        stems = [run.result.file.name[:8] for board in self.study.boards for run in board.runs]
+        stems = [run.result.file.name[:8] for board in [panel.board for panel in self.panels] for run in board.runs]
         days = sorted(f"{stem[:4]}-{stem[4:6]}-{stem[6:]}" for stem in stems if stem.isdigit())
         return days[-1] if days else "an unknown day"
 

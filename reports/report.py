@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,9 @@ from .screen import first_table, slopes
 from .statistics import compare_models
 from .study import Board, Study, fields
 from .viewer import BODY_BYTES, ITEMS, Diagnoses, ItemReader, Shown, choose_items, show_items
+
+#: Figures that the page draws itself, to be sorted out at a glance; as files they are there like the others.
+ON_FIRST_SCREEN = ("ranks", "diagnosis")
 
 
 class Work:
@@ -89,7 +93,8 @@ def write_report(study: Study, folder: Path, options: Options, work: Work | None
     for finding in findings:
         files += write_figures(list(finding.figures), folder / finding.folder, work.advance)
     page = folder / "report.html"
-    html = render(Page(study, panels, items, pictures, options.thresholds, METHOD, options.licence))
+    notes = [without_folders(note) for note in study.notes] if options.public else study.notes
+    html = render(Page(panels, items, pictures, options.thresholds, METHOD, notes, options.licence))
     write_aside(page, html.encode())
     return Written({panel.name: panel.headline for panel in panels}, [page, *files])
 
@@ -124,6 +129,15 @@ def board_names(boards: Sequence[Board]) -> list[str]:
     return names
 
 
+def without_folders(note: str) -> str:
+    """A note with the names of files and not their folders, which nobody outside needs to know.
+
+    >>> without_folders("no samples beside /home/me/out/a_results.json: its row ...")
+    'no samples beside a_results.json: its row ...'
+    """
+    return re.sub(r"\S*/(?=[^/\s]+\.json)", "", note)
+
+
 def _panel(finding: Finding, place: int, options: Options) -> Panel:
     board = finding.board
     return Panel(
@@ -136,7 +150,9 @@ def _panel(finding: Finding, place: int, options: Options) -> Panel:
         diagnosed=diagnosed(board, place, finding.diagnoses),
         matrices=matrices(finding.comparisons),
         elsewhere=finding.elsewhere.sentences,
-        figures=[_picture(drawn, f"b{place}-{drawn.name}") for drawn in finding.figures],
+        figures=[
+            _picture(drawn, f"b{place}-{drawn.name}") for drawn in finding.figures if drawn.name not in ON_FIRST_SCREEN
+        ],
     )
 
 

@@ -56,12 +56,13 @@ def choose_items(
 ) -> list[int]:
     """``count`` items (all, where there are fewer) that show each kind of case, those that matter most first.
 
-    ``first`` are taken in any case. The others are drawn in turn from cells of source, number of reference
-    steps (tertiles) and diagnosis of each model, the cells with the fewest items first, so that what is
-    rare is there. The draw depends on ``seed`` and on the items, not on the order of runs.
+    ``first`` are taken in any case, even where they are more. The others are drawn in turn from cells of
+    source, number of reference steps (tertiles) and diagnosis of each model, the cells with the fewest items
+    first, so that what is rare is there. The draw depends on ``seed`` and on the items, not on the order of runs.
     """
     known = known_items(board)
     chosen = dict.fromkeys(doc_id for doc_id in first if doc_id in known.index)
+    count = max(count, len(chosen))
     cells: dict[tuple[str, ...], list[int]] = defaultdict(list)
     lengths = _length_names(known["references"])
     sources = known["source"].to_dict()
@@ -77,7 +78,7 @@ def choose_items(
                 pile.pop()
             if pile and len(chosen) < count:
                 chosen[pile.pop()] = None
-    return [int(doc_id) for doc_id in chosen][:count]
+    return [int(doc_id) for doc_id in chosen]
 
 
 def known_items(board: Board) -> pd.DataFrame:

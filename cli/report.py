@@ -1,6 +1,8 @@
 """``crystal-eval report``: the page, tables and figures about the results of any number of runs."""
 
 import os
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +15,7 @@ from ..model_adapters.presets import load_presets
 from ..reports.diagnosis import Thresholds
 from ..reports.outside_scores import canonical_name, read_aliases, read_scores_csv
 from ..reports.pictures import Pictures
-from ..reports.report import Options, Work, write_report
+from ..reports.report import Options, Work, Written, write_report
 from ..reports.study import load_study
 from ..reports.viewer import ITEMS
 
@@ -65,33 +67,45 @@ def run(
         crystal-eval report out --public -o public
     """
     thresholds = Thresholds(sound_f1, sound_recall, good_precision, answers)  # type: ignore[arg-type]
-    known_as = read_aliases(aliases) if aliases else {}
+    choices = Options(
+        items=_number(items),
+        thresholds=thresholds,
+        public=public,
+        kin=_kin,
+        scores=read_scores_csv(scores) if scores else {},
+        aliases=read_aliases(aliases) if aliases else {},
+    )
+    make(paths, folder, choices, dataset)
+
+
+def make(paths: list[Path], folder: Path, choices: Options, dataset: str = "") -> None:
+    """Writes a report with progress bars, and prints what it came to and where it is."""
     console = Console()
     with Bars(console) as bars:
-        study = load_study(paths, lambda model: canonical_name(model, aliases=known_as), bars.read, bars.announce)
-        pictures, notes = ({}, []) if public else _pictures({board.task for board in study.boards}, dataset)
-        options = Options(
-            items=_number(items),
-            thresholds=thresholds,
-            public=public,
-            pictures=pictures,
-            kin=_kin,
-            scores=read_scores_csv(scores) if scores else {},
-            aliases=known_as,
-            licence=() if public else _licence({board.task for board in study.boards}),
+        study = load_study(
+            paths, lambda model: canonical_name(model, aliases=choices.aliases), bars.read, bars.announce
         )
+        notes: list[str] = []
+        if not choices.public:
+            tasks = {board.task for board in study.boards}
+            pictures, notes = _pictures(tasks, dataset)
+            choices = replace(choices, pictures=pictures, licence=_licence(tasks))
         try:
-            written = write_report(study, folder, options, bars)
+            written = write_report(study, folder, choices, bars)
         except OSError as error:
             raise CrystalError(
                 f"The report cannot be written to {folder} ({error.strerror}); name another folder with -o."
             ) from error
-    for sentence in (*study.notes, *notes):
-        console.print(sentence, highlight=False, markup=False, soft_wrap=True)
-    for name, headline in written.headlines.items():
-        console.print(f"\n{name}: {headline}", highlight=False, markup=False, soft_wrap=True)
-    for file in written.files:
-        console.print(f"  {file}", highlight=False, markup=False, soft_wrap=True)
+    for line in (*study.notes, *notes, *_outcome(written, folder)):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _outcome(written: Written, folder: Path) -> list[str]:
+    """Headlines and files; files of a folder beside the page are counted."""
+    lines = [f"{name}: {headline}" for name, headline in written.headlines.items()]
+    beside = Counter(file.parent for file in written.files if file.parent != folder)
+    lines += [f"  {file}" for file in written.files if file.parent == folder]
+    return lines + [f"  {parent} ({count} files)" for parent, count in beside.items()]
 
 
 def _pictures(tasks: set[str], dataset: str) -> tuple[dict[str, Pictures], list[str]]:

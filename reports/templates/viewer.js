@@ -183,7 +183,7 @@ function markCurrent() {
   current.setAttribute("aria-current", "true");
   current.tabIndex = 0;
   // Only the list scrolls, never the page.
-  const top = current.offsetTop - list.offsetTop;
+  const top = current.offsetTop;
   if (top < list.scrollTop) list.scrollTop = top;
   else if (top + current.offsetHeight > list.scrollTop + list.clientHeight) {
     list.scrollTop = top + current.offsetHeight - list.clientHeight;

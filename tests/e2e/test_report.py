@@ -240,6 +240,14 @@ def test_keys_step_through_the_items_and_the_address_leads_back(hostile):
     assert item(hostile.open(address)) == "Item 1"
 
 
+def test_the_list_scrolls_to_the_item_that_an_address_names(hostile):
+    page = hostile.open("#item=30&model=org%2FReasoner-7B")
+    row = page.locator(".row[aria-current]").bounding_box()
+    area = page.locator(".list").bounding_box()
+    assert area["y"] <= row["y"]
+    assert row["y"] + row["height"] <= area["y"] + area["height"] + 1
+
+
 def test_examples_of_a_diagnosis_lead_to_the_viewer(hostile):
     page = hostile.open()
     link = page.locator("#diagnosis a").first

@@ -1,6 +1,7 @@
 """Results files of the harness, read back: a ``Result`` for each model and CRYSTAL task, and those of other tasks."""
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,10 @@ from typing import Any
 from ..errors import CrystalError
 
 RESULTS, SAMPLES = "_results.json", "_samples_{task}.jsonl"
+#: What reading a file that something else wrote may raise.
+FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, OSError)
+#: Letters of a fault that a sentence shows; some quote what they could not read.
+WHY_LENGTH = 120
 
 
 @dataclass(frozen=True)
@@ -80,11 +85,14 @@ def find_results(paths: Iterable[Path]) -> Found:
         try:
             written = json.loads(file.read_text("utf-8"))
             results = list(_results(file, written))
-            elsewhere = list(_others(file, written, results[0].model if results else _model(written)))
-        except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
-            problem = f"{type(error).__name__}: {error}"
-            found.problems.append(f"{file} is no results file of lmms-eval ({problem}); delete it or leave it out.")
+        except FAULTS as error:
+            found.problems.append(f"{file} is no results file of lmms-eval ({_why(error)}); delete it or leave it out.")
             continue
+        try:
+            elsewhere = list(_others(file, written, results[0].model if results else _model(written)))
+        except FAULTS as error:
+            elsewhere = []
+            found.problems.append(f"The results of other tasks in {file} cannot be read ({_why(error)}).")
         if not results and not elsewhere:
             found.problems.append(f"{file} holds no metrics (a run with --predict_only writes none).")
         for result in results:
@@ -119,14 +127,21 @@ def _place(result: Result) -> tuple[str, int, str, float, str]:
     return result.task, -result.items, result.scorer, -(result.metrics["match_f1"].mean or 0), result.model
 
 
+def _why(error: Exception) -> str:
+    words = f"{type(error).__name__}: {error}"
+    return words if len(words) <= WHY_LENGTH else f"{words[:WHY_LENGTH]}..."
+
+
 def _result_files(paths: Iterable[Path]) -> list[Path]:
-    found: set[Path] = set()
+    # The same file by two ways is one run.
+    found: dict[Path, Path] = {}
     for path in paths:
         if not path.exists():
             raise CrystalError(f"{path} does not exist; give the folder that --output_path named.")
-        found.update(path.rglob(f"*{RESULTS}") if path.is_dir() else [path])
+        for file in path.rglob(f"*{RESULTS}") if path.is_dir() else [path]:
+            found.setdefault(file.resolve(), file)
     # The harness dates its files, so their names order the runs.
-    return sorted(found, key=lambda file: (file.name, str(file)))
+    return sorted(found.values(), key=lambda file: (file.name, str(file)))
 
 
 def _results(file: Path, written: Mapping[str, Any]) -> Iterable[Result]:
@@ -139,15 +154,37 @@ def _results(file: Path, written: Mapping[str, Any]) -> Iterable[Result]:
 def _result(file: Path, task: str, section: Mapping[str, Any]) -> Result:
     return Result(
         file=file,
-        model=section["model"],
+        model=str(section["model"]),
         task=task,
-        scorer=section["scorer"],
-        generation=section["generation"],
-        metrics={name: Mean(**value) for name, value in section["metrics"].items()},
-        items=section["items"],
-        of=section["of"],
-        differs_from_paper=tuple(section["differs_from_paper"]),
+        scorer=str(section["scorer"]),
+        generation=str(section["generation"]),
+        metrics={name: _mean(value) for name, value in section["metrics"].items()},
+        items=_count(section["items"]),
+        of=_count(section["of"]),
+        differs_from_paper=tuple(map(str, section["differs_from_paper"])),
     )
+
+
+def _mean(value: Mapping[str, Any]) -> Mean:
+    items = value.get("items")
+    return Mean(
+        _number(value["mean"]),
+        _number(value.get("low")),
+        _number(value.get("high")),
+        None if items is None else int(items),
+    )
+
+
+def _number(value: Any) -> float | None:
+    """A number, or None for what is none; NaN would spoil every order and mean that it enters."""
+    number = float("nan") if value is None else float(value)
+    return number if math.isfinite(number) else None
+
+
+def _count(value: Any) -> int:
+    if (count := int(value)) < 1:
+        raise ValueError(f"{count} items")
+    return count
 
 
 def _model(written: Mapping[str, Any]) -> str:
@@ -181,5 +218,8 @@ def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
     return {
         key.removesuffix(",none"): float(value)
         for key, value in values.items()
-        if isinstance(value, int | float) and not isinstance(value, bool) and "_stderr" not in key
+        if isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and "_stderr" not in key
+        and math.isfinite(value)
     }

@@ -1,6 +1,8 @@
 """Samples of one run, read back from the harness's JSONL: a table of numbers, and each record when it is asked for."""
 
 import json
+import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -31,6 +33,9 @@ METRICS = (
 #: Metrics without which a line cannot stand in a report.
 NEEDED = ("accuracy", "accuracy_strict", "match_f1", "precision", "recall")
 TEXTS = ("status", "source", "image_sha256", "correct_kind", "correct_strict_kind")
+#: Columns that count what a list of the record holds.
+COUNTS = {"references": "reference_steps", "matches": "pairs"}
+COLUMNS = (*METRICS, *TEXTS, *COUNTS, "output_tokens")
 
 
 @dataclass(frozen=True)
@@ -58,11 +63,11 @@ class Samples:
         return self.file.open("rb")
 
 
-def read_samples(file: Path, advance: Callable[[int], None] = lambda size: None) -> Samples:
+def read_samples(file: Path, advance: Callable[[int], None] = lambda size: None, scorer: str = "") -> Samples:
     """Reads a samples file; ``advance`` is told the bytes of each line as it is read.
 
-    Lines that are torn, that are no CRYSTAL samples, or that repeat an item are left out, and counted in ``problems``.
-    Raises ``OSError`` where the file cannot be read.
+    Lines that are torn, that are no CRYSTAL samples, that repeat an item, or that carry another signature than
+    ``scorer`` are left out, and counted in ``problems``. Raises ``OSError`` where the file cannot be read.
     """
     rows: dict[int, dict[str, Any]] = {}
     places: dict[int, int] = {}
@@ -70,22 +75,12 @@ def read_samples(file: Path, advance: Callable[[int], None] = lambda size: None)
     place = 0
     with file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
-            try:
-                sample = json.loads(line)
-                doc_id = int(sample["doc_id"])
-                row = _row(sample)
-            except ValueError:
-                faults.setdefault("torn", []).append(number)
-            except (KeyError, TypeError, AttributeError):
-                faults.setdefault("without the scores of CRYSTAL", []).append(number)
-            else:
-                if doc_id in rows:
-                    faults.setdefault("of an item that came before", []).append(number)
-                else:
-                    rows[doc_id], places[doc_id] = row, place
+            # An empty line is no item, and nothing is lost with it.
+            if line.strip() and (fault := _take(line, place, scorer, rows, places)):
+                faults.setdefault(fault, []).append(number)
             place += len(line)
             advance(len(line))
-    items = pd.DataFrame.from_dict(rows, orient="index").sort_index()
+    items = pd.DataFrame.from_dict(rows, orient="index", columns=list(COLUMNS)).sort_index()
     items.index.name = "doc_id"
     problems = [
         f"{file}: {len(found)} of its lines {'is' if len(found) == 1 else 'are'} {fault} (line "
@@ -95,15 +90,42 @@ def read_samples(file: Path, advance: Callable[[int], None] = lambda size: None)
     return Samples(file, items, problems, places)
 
 
+def _take(line: bytes, place: int, scorer: str, rows: dict[int, dict[str, Any]], places: dict[int, int]) -> str:
+    """Puts the sample of a line among the others, or says what is wrong with it."""
+    try:
+        sample = json.loads(line)
+    except (ValueError, RecursionError):
+        return "torn"
+    try:
+        doc_id, row = int(sample["doc_id"]), _row(sample)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+        return "without the scores of CRYSTAL"
+    if scorer and sample["crystal"].get("scorer", scorer) != scorer:
+        return "scored in another way than the results say"
+    if doc_id in rows:
+        return "of an item that came before"
+    rows[doc_id], places[doc_id] = row, place
+    return ""
+
+
 def _row(sample: dict[str, Any]) -> dict[str, Any]:
     record = sample["crystal"]
-    for metric in NEEDED:
-        float(sample[metric])
-    tokens = record.get("output_tokens")
-    return {
-        **{metric: float(sample.get(metric, "nan")) for metric in METRICS},
-        **{name: str(record.get(name) or "") for name in TEXTS},
-        "references": len(record["reference_steps"]),
-        "matches": len(record["pairs"]),
-        "output_tokens": float("nan") if tokens is None else float(tokens),
-    }
+    if not all(0 <= float(sample[metric]) <= 1 for metric in NEEDED):
+        raise ValueError("a score outside of [0, 1], or none")
+    if abs(int(sample["doc_id"])) > sys.maxsize:
+        raise ValueError("no row of a dataset")
+    counts = {name: len(_list(record[key])) for name, key in COUNTS.items()}
+    texts = {name: str(record.get(name) or "") for name in TEXTS}
+    numbers = {metric: _number(sample.get(metric)) for metric in METRICS}
+    return {**numbers, **texts, **counts, "output_tokens": _number(record.get("output_tokens"))}
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError("steps and pairs are lists")
+    return value
+
+
+def _number(value: Any) -> float:
+    number = float("nan") if value is None else float(value)
+    return number if math.isfinite(number) else float("nan")

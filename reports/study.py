@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
 
 import pandas as pd
@@ -96,10 +96,15 @@ def load_study(
 def row_names(results: Sequence[Result]) -> list[str]:
     """Names of the rows of one board; runs of one model that differ in their generation are numbered."""
     models = [result.model for result in results]
-    return [
-        f"{model} ({models[: place + 1].count(model)})" if models.count(model) > 1 else model
-        for place, model in enumerate(models)
-    ]
+    names: list[str] = []
+    for model in models:
+        numbers = count(1)
+        name = f"{model} ({next(numbers)})" if models.count(model) > 1 else model
+        # A model may be called as the second run of another is.
+        while name in names or (name != model and name in models):
+            name = f"{model} ({next(numbers)})"
+        names.append(name)
+    return names
 
 
 def fields(signature: str) -> dict[str, str]:
@@ -120,7 +125,7 @@ def _samples(result: Result, notes: list[str], advance: Callable[[int], None]) -
         )
         return None
     try:
-        samples = read_samples(file, advance)
+        samples = read_samples(file, advance, result.scorer)
     except OSError as error:
         notes.append(f"{file} cannot be read ({error.strerror}), so {result.model} has only its means.")
         return None

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -20,6 +21,8 @@ POINTS = 72.0
 NARROW = 220
 #: Points between a mark and its label, in steps outwards; beyond the first ones a line leads back.
 REACHES = (7.0, 11.0, 18.0, 27.0, 38.0, 52.0, 70.0)
+#: What it costs to cover something, and to stick out of the axes, in inches of distance from the mark.
+COVERED, OUTSIDE = 10.0, 25.0
 #: Directions of a label from its mark: right, left, above, below, and between.
 DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
 
@@ -161,14 +164,15 @@ def place_labels(
     spots, texts = _together([tuple(axes.transData.transform(point)) for point in points], texts, joint)
     crowd = [sum(abs(x - a) < 60 and abs(y - b) < 20 for a, b in spots) for x, y in spots]
     inside = axes.get_window_extent().padded(1)
-    used = [*taken, *(Bbox.from_bounds(x - 4, y - 4, 8, 8) for x, y in spots)]
+    marks = [Bbox.from_bounds(x - 4, y - 4, 8, 8) for x, y in spots]
+    used = np.array([box.extents for box in (*taken, *marks)])
     for place in sorted(range(len(spots)), key=lambda place: -crowd[place]):
         wide, high = text_size(figure, texts[place], size)
         reach, box = min(
             (_candidate(spots[place], wide, high, reach, way) for reach in REACHES for way in DIRECTIONS),
-            key=lambda candidate: _cost(candidate[1], used, inside) + candidate[0] / 50,
+            key=lambda candidate: _cost(candidate[1], used, inside) + candidate[0] / POINTS,
         )
-        used.append(box)
+        used = np.vstack([used, box.extents])
         if reach > REACHES[1]:
             _lead(axes, spots[place], box)
         x, y = axes.transData.inverted().transform((box.x0, (box.y0 + box.y1) / 2))
@@ -195,11 +199,12 @@ def _candidate(
     return reach, Bbox.from_bounds(left, low, wide, high)
 
 
-def _cost(box: Bbox, used: Sequence[Bbox], inside: Bbox) -> float:
-    overlaps = sum(10.0 for other in used if box.overlaps(other))
-    return overlaps + (
-        0 if inside.x0 <= box.x0 and box.x1 <= inside.x1 and inside.y0 <= box.y0 and box.y1 <= inside.y1 else 25
-    )
+def _cost(box: Bbox, used: np.ndarray, inside: Bbox) -> float:
+    """How bad a place is: what it covers of ``used``, shape ``(n, 4)`` as x0, y0, x1, y1, and whether it sticks out."""
+    across = (used[:, 0] <= box.x1) & (box.x0 <= used[:, 2])
+    covered = int((across & (used[:, 1] <= box.y1) & (box.y0 <= used[:, 3])).sum())
+    sticks_out = box.x0 < inside.x0 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1
+    return COVERED * covered + OUTSIDE * sticks_out
 
 
 def _lead(axes: Axes, spot: tuple[float, float], box: Bbox) -> None:

@@ -1,5 +1,6 @@
 """How the ranking changes with the question that is asked: accuracy, Match F1, the other benchmarks."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -75,7 +76,8 @@ def _columns(exhibit: Exhibit) -> dict[str, list[float]]:
 
 
 def _benchmarks(exhibit: Exhibit) -> Mapping[str, float]:
-    return {run.label: exhibit.benchmarks[run.label] for run in exhibit.board.runs if run.label in exhibit.benchmarks}
+    means = {run.label: exhibit.benchmarks.get(run.label, math.nan) for run in exhibit.board.runs}
+    return {label: mean for label, mean in means.items() if not math.isnan(mean)}
 
 
 def _line(axes: Axes, ranks: Sequence[float], style: Style) -> None:

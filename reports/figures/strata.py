@@ -147,16 +147,15 @@ def _grid(shown: Sequence[tuple[Run, Style]], strata: Sequence[Stratum]) -> Figu
     for axes, stratum in zip(made.panels, strata, strict=True):
         axes.set_xlim(-0.04, 1.04)
         axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
-        axes.set_title(f"{stratum.name}\n", fontsize=SIZE, color=INK)
-        axes.text(
-            0,
-            1,
-            f"{stratum.items:,} items\n",
-            transform=axes.transAxes,
+        axes.set_title(stratum.name, fontsize=SIZE, color=INK, pad=18)
+        axes.annotate(
+            f"{stratum.items:,} items",
+            (0, 1),
+            xycoords="axes fraction",
+            xytext=(0, 5),
+            textcoords="offset points",
             fontsize=SMALL,
             color=MUTED,
-            va="bottom",
-            linespacing=0.35,
         )
         for place, (run, style) in enumerate(shown):
             _mark(axes, place - APART, stratum.value(run, "match_f1"), style, style.marker, style.face)

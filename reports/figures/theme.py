@@ -1,7 +1,5 @@
 """The look that all figures share: colours, markers, hatches, sizes, and the name under which a run is shown."""
 
-import re
-import unicodedata
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +9,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 
+from ..plain import one_line
 from ..study import Board, Run
 
 #: Ink, secondary text, rules and paper. Each occurs for nothing else, so that the page can put its own in their place.
@@ -124,20 +123,11 @@ def short_names(labels: Sequence[str], length: int = NAME_LENGTH) -> list[str]:
     >>> short_names(["Qwen/Qwen2.5-VL-7B-Instruct", "a-model-whose-name-goes-on-and-on-and-on-7B"])
     ['Qwen2.5-VL-7B-Instruct', 'a-model-whose…n-and-on-7B']
     """
-    plain = [_plain(label) for label in labels]
+    plain = [one_line(label) or "unnamed" for label in labels]
     bare = [label.rpartition("/")[2] or label for label in plain]
     kept = [short if bare.count(short) == 1 else label for short, label in zip(bare, plain, strict=True)]
     cut = [_cut(name, length) for name in kept]
     return [f"{name} #{place + 1}" if cut.count(name) > 1 else name for place, name in enumerate(cut)]
-
-
-def _plain(label: str) -> str:
-    """A label without line breaks, signs that no XML may hold, and marks that turn the direction of text."""
-    text = re.sub(r"\s+", " ", label)
-    return (
-        "".join(sign for sign in text if unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Cn")).strip()
-        or "unnamed"
-    )
 
 
 def _cut(name: str, length: int) -> str:

@@ -66,6 +66,7 @@ setup(
         "pandas>=2.1",
         "pillow>=10.1",
         "platformdirs>=4",
+        "psutil>=5.9",
         "pyyaml>=6",
         "rich>=13",
         "scipy>=1.11",

@@ -18,6 +18,7 @@ from ..errors import CrystalError
 from ..model_adapters.personas import PERSONAS
 from ..reports.load import load_results
 from . import report
+from .processes import started
 from .table import show
 
 TINY = "tiny-qwen2.5-vl"
@@ -34,6 +35,8 @@ def run(
     Runs lmms-eval on crystal_mini: the scripted stand-ins have a known behaviour and show what each
     metric rewards; a tiny random Qwen2.5-VL goes through the harness's own adapter. Takes a few minutes
     on two cores; needs no GPU, no hub login and no network.
+
+        crystal-eval demo --output out/demo
     """
     results, tiny = folder / "results", folder / TINY
     folder.mkdir(parents=True, exist_ok=True)
@@ -71,14 +74,13 @@ def _call(command: list[str], log: Path, results: Path | None = None) -> None:
     # The demo needs nothing from the hub, and must not wait for one that is out of reach.
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
     known = earlier = _finished(results)
-    with log.open("w", encoding="utf-8") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
-        try:
-            while process.poll() is None:
-                time.sleep(0.5)
-                known = _tell(results, known)
-        finally:
-            process.terminate()
+    with (
+        log.open("w", encoding="utf-8") as output,
+        started(command, environment, stdout=output, stderr=subprocess.STDOUT) as process,
+    ):
+        while process.poll() is None:
+            time.sleep(0.5)
+            known = _tell(results, known)
     new = _tell(results, known) - earlier
     # The harness exits with 0 where a run failed, so results are counted.
     if process.returncode or (results and len(new) < len(PERSONAS) + 1):

@@ -1,34 +1,37 @@
 """Runs a command of the harness: secrets kept out of what it prints and writes, and its success judged by results."""
 
 import contextlib
-import ctypes
 import json
 import os
+import queue
 import re
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from ..errors import CrystalError
-from ..model_adapters.commands import KEY_VARIABLE, Command
+from ..model_adapters.commands import Command
+from ..model_adapters.redaction import masked, secret_values
+from .processes import started
 
-#: Variables whose names say that their values are secret; those that name a file are not.
-SECRET_NAME = re.compile(r"(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD)($|_)(?!PATH|FILE|DIR)", re.I)
-#: Anything shorter is no secret, and masking it would mangle the output.
-LEAST_SECRET = 8
-MASK = b"***"
 #: The harness prints the value of the first in its log; the hub library reads both.
 TOKEN_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 RESULTS = "*_results.json"
 #: How this package's own errors begin in the output of a run.
 ERROR_MARK = b"CRYSTAL: "
-#: prctl's option that sends a signal when the parent dies; Linux only.
-PR_SET_PDEATHSIG = 1
+#: The line that ends a traceback, where colours do not stand before it.
+ERROR_LINE = re.compile(r"[\w.]*(Error|Exception)\b")
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+#: Characters of such a line that are shown again.
+ERROR_LENGTH = 300
+#: Bytes that are read at once.
+BLOCK = 65536
 
 
 def run_harness(
@@ -43,44 +46,20 @@ def run_harness(
     known = _stamps(out)
     secrets = secret_values(os.environ)
     with _environment(command) as environment:
-        code, sentence = _stream(command.arguments, environment, secrets, output or sys.stdout.buffer, timeout)
+        ended = _stream(command.arguments, environment, secrets, output or sys.stdout.buffer, timeout)
     written = [file for file, stamp in _stamps(out).items() if known.get(file) != stamp]
     _redact(written, secrets)
     results = [file for file in written if file.match(RESULTS)]
     missing = [task for task in tasks if not any(_holds(file, task) for file in results)]
-    if code or missing or not results:
-        raise CrystalError(sentence or _failure(code, missing, out))
+    if ended.code or missing or not results:
+        raise CrystalError(ended.sentence or _failure(ended, missing, out))
     return results
-
-
-def secret_values(environment: Mapping[str, str]) -> list[bytes]:
-    """The values in the environment that must not be shown, longest first; the hub's stored token too.
-
-    >>> secret_values({"OPENAI_API_KEY": "sk-123456789", "TOKENIZERS_PARALLELISM": "false-or-true", "HOME": "/home/me"})
-    [b'sk-123456789']
-    """
-    named = {value for name, value in environment.items() if SECRET_NAME.search(name)}
-    if environment is os.environ:
-        from huggingface_hub import get_token
-
-        named.add(get_token() or "")
-    values = {value.strip().encode() for value in named}
-    return sorted((value for value in values if len(value) >= LEAST_SECRET), key=len, reverse=True)
-
-
-def masked(text: bytes, secrets: Sequence[bytes]) -> bytes:
-    """The text with every secret replaced."""
-    for secret in secrets:
-        text = text.replace(secret, MASK)
-    return text
 
 
 @contextlib.contextmanager
 def _environment(command: Command) -> Iterator[dict[str, str]]:
     """The environment of the run; the hub token stands in a file that only this user can read, while it lasts."""
     environment = {**os.environ, **command.variables}
-    if command.key_variable and (key := environment.get(command.key_variable)):
-        environment[KEY_VARIABLE] = key
     token = next((value for name in TOKEN_VARIABLES if (value := environment.pop(name, "").strip())), "")
     for name in TOKEN_VARIABLES:
         environment.pop(name, None)
@@ -94,89 +73,69 @@ def _environment(command: Command) -> Iterator[dict[str, str]]:
         yield {**environment, "HF_TOKEN_PATH": str(path)}
 
 
+@dataclass(frozen=True)
+class _Ended:
+    """How a process ended: exit code, the sentence of this package's own error, the last line that told of one."""
+
+    code: int
+    sentence: str
+    error: str
+
+
 def _stream(
     arguments: Sequence[str],
     environment: Mapping[str, str],
     secrets: Sequence[bytes],
     output: IO[bytes],
     timeout: float | None,
-) -> tuple[int, str]:
-    """Exit code of the process, and the sentence of this package's own error if it ended with one."""
-    sentence = ""
-    process = subprocess.Popen(
-        arguments,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=dict(environment),
-        preexec_fn=_end_with_parent if sys.platform == "linux" else None,
-    )
-    assert process.stdout is not None
-    late = threading.Event()
-    with _terminated_on_signal(), process, _deadline(process, timeout, late):
-        try:
-            for line in _lines(process.stdout):
-                shown = masked(line, secrets)
-                output.write(shown)
-                output.flush()
-                if shown.startswith(ERROR_MARK):
-                    sentence = shown.removeprefix(ERROR_MARK).decode("utf-8", "replace").strip()
-        except BaseException:
-            process.terminate()
-            raise
-    if late.is_set():
-        raise TimeoutError
-    return process.returncode, sentence
+) -> _Ended:
+    sentence = error = ""
+    until = None if timeout is None else time.monotonic() + timeout
+    with started(arguments, environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        assert process.stdout is not None
+        for line in _lines(process.stdout, until):
+            shown = masked(line, secrets)
+            output.write(shown)
+            output.flush()
+            if shown.startswith(ERROR_MARK):
+                sentence = _text(shown.removeprefix(ERROR_MARK))
+            elif ERROR_LINE.match(_text(shown)):
+                error = _text(shown)
+    return _Ended(process.returncode, sentence, error[:ERROR_LENGTH])
 
 
-def _lines(stream: IO[bytes]) -> Iterator[bytes]:
-    """Pieces that end in a line feed or in the carriage return of a progress bar: a secret is never cut in two."""
+def _text(line: bytes) -> str:
+    return COLOURS.sub("", line.decode("utf-8", "replace")).strip()
+
+
+def _lines(stream: IO[bytes], until: float | None) -> Iterator[bytes]:
+    """Pieces that end in a line feed or in the carriage return of a progress bar: a secret is never cut in two.
+
+    Raises ``TimeoutError`` where the stream is still open at ``until``, a time of the monotonic clock.
+    """
+    blocks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
+    def read() -> None:
+        with contextlib.suppress(OSError, ValueError):  # closed by the other thread
+            while block := os.read(stream.fileno(), BLOCK):
+                blocks.put(block)
+        blocks.put(b"")
+
+    # In a thread, since a read cannot be given a time limit on every system.
+    threading.Thread(target=read, daemon=True).start()
     rest = b""
-    while block := os.read(stream.fileno(), 65536):
+    while block := _next(blocks, until):
         *pieces, rest = re.split(rb"(?<=[\r\n])", rest + block)
         yield from pieces
     if rest:
         yield rest
 
 
-def _end_with_parent() -> None:
-    """Runs in the child: it ends when this process is killed, so that a rerun does not meet it."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-@contextlib.contextmanager
-def _deadline(process: subprocess.Popen[bytes], seconds: float | None, late: threading.Event) -> Iterator[None]:
-    """Ends the process after that many seconds, and says so in ``late``."""
-
-    def end() -> None:
-        late.set()
-        process.terminate()
-
-    timer = threading.Timer(seconds, end) if seconds is not None else None
-    if timer:
-        timer.start()
+def _next(blocks: "queue.SimpleQueue[bytes]", until: float | None) -> bytes:
     try:
-        yield
-    finally:
-        if timer:
-            timer.cancel()
-
-
-@contextlib.contextmanager
-def _terminated_on_signal() -> Iterator[None]:
-    """Turns SIGTERM into the end of this block, so that the run ends and the token file goes."""
-
-    def stop(number: int, _frame: Any) -> None:
-        raise SystemExit(128 + number)
-
-    try:
-        before = signal.signal(signal.SIGTERM, stop)
-    except ValueError:  # not the main thread, where no signal arrives
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+        return blocks.get(timeout=None if until is None else max(0.0, until - time.monotonic()))
+    except queue.Empty:
+        raise TimeoutError from None
 
 
 def _stamps(out: Path) -> dict[Path, tuple[int, int]]:
@@ -204,11 +163,12 @@ def _holds(file: Path, task: str) -> bool:
 AGAIN = "correct what it says, and start the same command to go on."
 
 
-def _failure(code: int, missing: Sequence[str], out: Path) -> str:
-    if code:
-        return f"The run ended with exit code {code}; the reason stands above. What was generated is kept: {AGAIN}"
+def _failure(ended: _Ended, missing: Sequence[str], out: Path) -> str:
+    reason = f"the last error was {ended.error!r}, and more" if ended.error else "the reason"
+    if ended.code:
+        return f"The run ended with exit code {ended.code}; {reason} stands above. What was generated is kept: {AGAIN}"
     what = f" for {', '.join(missing)}" if missing else ""
     return (
-        f"The run wrote no results{what} under {out}; the reason stands above (the harness itself ends without an "
+        f"The run wrote no results{what} under {out}; {reason} stands above (the harness itself ends without an "
         f"error). What was generated is kept: {AGAIN}"
     )

@@ -9,9 +9,22 @@ from .. import __version__
 from ..errors import CrystalError
 from . import check, demo, models, paper_prompt, report, run, table
 
+HELP = """\
+Commands of lmms-eval-crystal, beside the harness's own `lmms-eval --tasks crystal`.
+
+Begin with the demo, which needs nothing; then choose a model, check that it can run, and run it:
+
+    crystal-eval demo
+    crystal-eval models
+    crystal-eval check qwen2.5-vl-7b
+    crystal-eval run qwen2.5-vl-7b --limit 100
+
+Each command explains itself: `crystal-eval run --help`.
+"""
+
 app = typer.Typer(
     name="crystal-eval",
-    help="Commands of lmms-eval-crystal, beside the harness's own `lmms-eval --tasks crystal`.",
+    help=HELP,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",

@@ -8,30 +8,31 @@ from typing import Annotated
 import typer
 
 from ..errors import CrystalError
-from ..model_adapters.commands import BACKENDS, Command, Target, Wishes, build_command, find_target
+from ..model_adapters.commands import BACKENDS, Command, build_command
 from ..model_adapters.hardware import visible_gpus
+from ..model_adapters.targets import Target
 from ..reports.load import load_results
 from .launch import run_harness
+from .options import Backend, ModelArguments, Name, Out, Processes, Tasks, read_wishes
 from .table import show
 
-OUT = Path("out")
 #: Tasks that the table at the end can show.
 OWN_TASKS = ("crystal", "crystal_paper", "crystal_mini")
 
 
 def run(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="PRESET|HUB_ID", help="A preset, a hub id or a local folder.")],
-    tasks: Annotated[str, typer.Option(help="Tasks of the harness, separated by commas.")] = "crystal",
-    nproc: Annotated[int | None, typer.Option(help="Processes; default: one a GPU.")] = None,
-    backend: Annotated[
-        str | None, typer.Option(metavar="hf|vllm|api", help="What runs the model; or a model id of the harness.")
-    ] = None,
+    name: Name,
+    tasks: Tasks = "crystal",
+    nproc: Processes = None,
+    backend: Backend = None,
     limit: Annotated[float | None, typer.Option(help="Items a task, or a share below 1.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Items a batch; of an API, calls at once.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Where results go; default: out/NAME.")] = None,
-    model_args: Annotated[str, typer.Option(metavar="K=V,...", help="More arguments of the model.")] = "",
-    gen_kwargs: Annotated[str, typer.Option(metavar="K=V,...", help="More settings of generation.")] = "",
+    out: Out = None,
+    model_args: ModelArguments = "",
+    gen_kwargs: Annotated[
+        str, typer.Option(metavar="K=V,...", help="More settings of generation, as max_new_tokens=8192.")
+    ] = "",
     journal: Annotated[
         Path | None, typer.Option(help="Where responses are kept as they come; default: OUT/journal.")
     ] = None,
@@ -42,24 +43,27 @@ def run(
 
     Takes a preset (see `crystal-eval models`), a hub id or a local folder. Exits with 1 where the run failed.
     Started again after it was killed, the same command goes on where it stopped. Further options of
-    lmms-eval go after `--`:
+    lmms-eval go after `--`. A first try, a checkpoint of your own, a large model, and a server of your own:
 
         crystal-eval run qwen2.5-vl-7b --limit 100 -- --offset 200
+        crystal-eval run runs/mine/checkpoint-500 --tasks crystal,mmmu_val --nproc 4
+        crystal-eval run qwen3-vl-32b --backend vllm --dry-run
+        crystal-eval run NAME --backend api --model-args base_url=http://localhost:8000/v1
     """
-    target = find_target(name, backend)
-    folder = out or OUT / target.name
-    wishes = Wishes(
+    target, wishes = read_wishes(
+        name,
+        backend,
+        out,
+        "off" if no_journal else journal,
         tasks=tasks,
-        out=folder,
         nproc=nproc,
-        backend=backend,
         limit=limit,
         batch_size=batch_size,
         model_args=model_args,
         gen_kwargs=gen_kwargs,
-        journal="off" if no_journal else str(journal or folder / "journal"),
         extra=context.args,
     )
+    folder = wishes.out
     command = build_command(target, wishes, visible_gpus())
     for note in command.notes:
         print(f"Note: {note}")
@@ -75,7 +79,11 @@ def run(
         ) from error
     # Patterns, tags and files of tasks go by other names in the results, which the harness writes for all or for none.
     wanted = [task for task in tasks.split(",") if task in OWN_TASKS]
-    results = run_harness(command, folder, wanted)
+    try:
+        results = run_harness(command, folder, wanted)
+    except KeyboardInterrupt:
+        kept = "" if wishes.journal == "off" else "; the same command goes on where it stopped"
+        raise CrystalError(f"You stopped the run{kept}.") from None
     if wanted:
         show(load_results(results))
     print(f"Results and samples: {', '.join(sorted({str(file.parent) for file in results}))}")
@@ -84,7 +92,9 @@ def run(
 def prepare(target: Target, command: Command) -> None:
     """Raises ``CrystalError`` where the run could only fail: vLLM or the API key is missing."""
     if command.adapter == BACKENDS["vllm"] and importlib.util.find_spec("vllm") is None:
-        raise CrystalError("vLLM is not installed here; `pip install vllm`, or leave out --backend vllm.")
+        only = target.preset and target.preset.adapter == command.adapter
+        instead = "no other adapter here runs this model" if only else "or leave out --backend vllm"
+        raise CrystalError(f"vLLM is not installed here; `pip install vllm`, {instead}.")
     if command.key_variable and not os.environ.get(command.key_variable):
         raise CrystalError(
             f"{target.name} is called over an API and {command.key_variable} is not set; put your key there (any text "

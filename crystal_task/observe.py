@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from loguru import logger
 
+from ..arguments import split_arguments
 from ..metrics.signature import GenerationSignature, short_hash
 
 T = TypeVar("T")
@@ -207,7 +208,7 @@ def _model_args(cli_args: Any) -> dict[str, str]:
     text = getattr(cli_args, "model_args", None)
     if not isinstance(text, str):
         return {}
-    return dict(part.split("=", 1) for part in text.split(",") if "=" in part)
+    return split_arguments(text)
 
 
 def generation_signature(model: Model, prompt: str, generation_kwargs: Mapping[str, Any]) -> GenerationSignature:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import re
+import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..arguments import join_arguments, split_arguments
 from ..errors import CrystalError
+from . import redaction
 from .hardware import Gpu
-from .presets import Preset, load_preset, load_presets, suggestion
+from .local_files import context_length, local_folder
+from .presets import nearest
+from .targets import Target
 
 #: The backends by the name that a user gives, with the harness's id of each; any other id of the harness will do too.
 BACKENDS = {"hf": "crystal_hf", "vllm": "vllm", "api": "openai"}
@@ -20,7 +24,8 @@ BACKENDS = {"hf": "crystal_hf", "vllm": "vllm", "api": "openai"}
 HF_BATCH_SIZE = 8
 #: vLLM schedules by itself and idles on what the harness hands over by default, one item at a time.
 VLLM_BATCH_SIZE = 256
-#: The largest image of any preset (16,384 tokens), the prompt and the answer; a longer window only costs memory.
+#: The largest image of any preset (16,384 tokens), the prompt and the answer; a longer window only costs memory, and
+#: the engine refuses one that is longer than the model's own.
 VLLM_CONTEXT = 32768
 #: Calls under way at once; common rate limits bear this.
 API_CALLS = 16
@@ -32,12 +37,12 @@ API_BACKOFF_S = 20
 GEMINI_URL = "https://generativelanguage.googleapis.com/v1beta/openai"
 KEY_VARIABLE = "OPENAI_API_KEY"
 GEMINI_KEY_VARIABLE = "GEMINI_API_KEY"
+#: Names the variable with the API key, where it is not ``OPENAI_API_KEY``; read by ``provider_key``.
+NAMING_VARIABLE = "CRYSTAL_KEY_VARIABLE"
 #: The budget of the tasks themselves; only another one has to be stated.
 TASK_TOKENS = 4096
 #: Above this many thousand million weights a run on CPUs takes days.
 CPU_PARAMS_B = 1.0
-#: Names of arguments whose values nobody should see.
-SECRET_NAME = re.compile(r"key|token$|secret|password", re.IGNORECASE)
 #: Options of the harness that ``run`` sets by itself, because it must know what they say.
 OWN_OPTIONS = ("--model", "--model_args", "--tasks", "--output_path", "--config")
 
@@ -59,29 +64,14 @@ class Wishes:
 
 
 @dataclass(frozen=True)
-class Target:
-    """The model of a run: a preset, or a hub id, folder or API name that has none."""
-
-    model: str
-    preset: Preset | None = None
-
-    @property
-    def name(self) -> str:
-        """A short name, fit for a folder."""
-        if self.preset:
-            return self.preset.name
-        folder = Path(self.model)
-        return (folder.resolve().name if folder.is_dir() else self.model).replace("/", "__")
-
-
-@dataclass(frozen=True)
 class Command:
     """The command line of a run, what it needs in the environment, and what the user should know."""
 
     adapter: str
     arguments: tuple[str, ...]
-    variables: dict[str, str] = field(default_factory=dict)
-    #: Variable that holds the API key, where it is not the one that the adapter reads.
+    model_args: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    #: Variable that holds the API key, for a model that is called over an API.
     key_variable: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -89,31 +79,7 @@ class Command:
     def text(self) -> str:
         """The command as a shell takes it, without any secret."""
         parts = [f"{name}={shlex.quote(value)}" for name, value in self.variables.items()]
-        if self.key_variable and self.key_variable != KEY_VARIABLE:
-            parts.append(f'{KEY_VARIABLE}="${self.key_variable}"')
         return " ".join([*parts, shlex.join(self.arguments)])
-
-
-def find_target(name: str, backend: str | None = None) -> Target:
-    """The preset of that name or of that hub id; else a folder, a hub id, or with ``backend="api"`` any name.
-
-    Raises ``CrystalError`` for a name that is none of these, with the nearest preset.
-    """
-    if not name.strip():
-        raise CrystalError("The name of the model is empty; `crystal-eval models` lists the presets.")
-    presets = load_presets()
-    known = {preset.model: preset.name for preset in presets.values()}
-    folder = Path(name).expanduser()
-    if name.lower() in presets or name in known:
-        preset = load_preset(known.get(name, name))
-        return Target(preset.model, preset)
-    if folder.is_dir():
-        return Target(str(folder))
-    if backend == "api" or re.fullmatch(r"\w[\w.-]*/[\w.-]+", name):
-        return Target(name)
-    if "/" in name:
-        raise CrystalError(f"There is no folder {name}, and a hub id has the form OWNER/NAME; check the spelling.")
-    raise CrystalError(f"There is no preset and no folder {name!r}; {suggestion(name.lower(), list(presets))}.")
 
 
 def build_command(target: Target, wishes: Wishes, gpus: Sequence[Gpu] = ()) -> Command:
@@ -125,11 +91,13 @@ def build_command(target: Target, wishes: Wishes, gpus: Sequence[Gpu] = ()) -> C
     plan = _plan(target, adapter, wishes, gpus)
     if "," in target.model:
         raise CrystalError(f"The harness splits its arguments at commas; rename the folder {target.model}.")
-    model_args = {**_model_args(target, adapter, plan, wishes), **split_arguments(wishes.model_args, "--model-args")}
-    _refuse_keys(model_args, "--model-args")
+    given = split_arguments(wishes.model_args, "--model-args")
+    _refuse_keys(given, "--model-args")
+    _refuse_other_model(given, target, adapter)
+    model_args = {**_model_args(target, adapter, plan, wishes), **given}
     _refuse_keys(split_arguments(wishes.gen_kwargs, "--gen-kwargs"), "--gen-kwargs")
     _check_numbers(wishes)
-    arguments = [*launcher(plan.processes), "--model", adapter, "--model_args", _joined(model_args)]
+    arguments = [*launcher(plan.processes), "--model", adapter, "--model_args", join_arguments(model_args)]
     arguments += ["--tasks", wishes.tasks, *_batch_size(target, adapter, wishes)]
     gen_kwargs = _gen_kwargs(target, wishes)
     if gen_kwargs:
@@ -137,11 +105,13 @@ def build_command(target: Target, wishes: Wishes, gpus: Sequence[Gpu] = ()) -> C
     if wishes.limit is not None:
         arguments += ["--limit", f"{wishes.limit:.12g}"]
     arguments += ["--log_samples", "--output_path", str(wishes.out), *_extra(wishes.extra)]
+    key = key_variable(target) if adapter == BACKENDS["api"] else None
     return Command(
         adapter=adapter,
         arguments=tuple(arguments),
-        variables={"CRYSTAL_JOURNAL": wishes.journal},
-        key_variable=key_variable(target) if adapter == BACKENDS["api"] else None,
+        model_args=model_args,
+        variables={"CRYSTAL_JOURNAL": wishes.journal, **_naming(key)},
+        key_variable=key,
         notes=tuple(plan.notes),
     )
 
@@ -157,21 +127,18 @@ def _check_numbers(wishes: Wishes) -> None:
 
 
 def key_variable(target: Target) -> str:
-    """The environment variable that holds the API key of a model."""
-    return GEMINI_KEY_VARIABLE if target.preset and target.preset.provider == "gemini" else KEY_VARIABLE
+    """The environment variable that holds the API key of a model.
 
-
-def split_arguments(text: str, option: str) -> dict[str, str]:
-    """``k=v,k2=v2`` as a dictionary; a comma that no ``key=`` follows belongs to the value.
-
-    >>> split_arguments('a=1,b={"x": 2, "y": 3}', "--model-args")
-    {'a': '1', 'b': '{"x": 2, "y": 3}'}
+    It is the provider's of a preset; else ``CRYSTAL_KEY_VARIABLE`` names it, and without that it is
+    ``OPENAI_API_KEY``.
     """
-    pairs = [part for part in re.split(r",(?=\w+=)", text.strip()) if part]
-    for part in pairs:
-        if not re.match(r"\w+=", part):
-            raise CrystalError(f"{option} {text!r} is not of the form name=value,name=value.")
-    return dict(part.split("=", 1) for part in pairs)
+    if target.preset:
+        return GEMINI_KEY_VARIABLE if target.preset.provider == "gemini" else KEY_VARIABLE
+    return os.environ.get(NAMING_VARIABLE, "").strip() or KEY_VARIABLE
+
+
+def _naming(key: str | None) -> dict[str, str]:
+    return {NAMING_VARIABLE: key} if key and (key != KEY_VARIABLE or NAMING_VARIABLE in os.environ) else {}
 
 
 def launcher(processes: int) -> list[str]:
@@ -220,9 +187,11 @@ def _check_adapter(adapter: str) -> None:
 
     known = list_available_models(include_aliases=True)
     if adapter not in known:
+        near = nearest(adapter, [*BACKENDS, *known])
+        meant = f"did you mean {near}? Leave" if near else "leave"
         raise CrystalError(
-            f"--backend {adapter} is neither hf, vllm or api nor a model id of the harness "
-            f"(such as {', '.join(sorted(known)[:3])}); leave it out for the preset's own."
+            f"--backend {adapter} is neither hf, vllm or api nor a model id of the harness; {meant} it out for the "
+            "preset's own."
         )
 
 
@@ -233,7 +202,7 @@ def _plan(target: Target, adapter: str, wishes: Wishes, gpus: Sequence[Gpu]) -> 
     if adapter == BACKENDS["api"]:
         if (asked or 1) > 1:
             raise CrystalError("API models run in one process; set the calls under way at once with --batch-size.")
-        return _Plan(1, 0, [])
+        return _Plan(1, 0, [f"{target.note}."] if target.note else [])
     each = max(1, preset.gpus_needed(min(gpu.total_gb for gpu in gpus) if gpus else None)) if preset else 1
     if gpus and each > len(gpus):
         assert preset is not None
@@ -277,9 +246,11 @@ def _check_count(adapter: str, processes: int, each: int, gpus: Sequence[Gpu]) -
 
 def _notes(target: Target, gpus: Sequence[Gpu]) -> list[str]:
     preset = target.preset
+    notes = [f"{target.note}."] if target.note else []
     if preset is None:
-        return []
-    notes = [f"{preset.name}: {preset.notes}."] if preset.notes else []
+        return notes
+    if preset.notes:
+        notes.append(f"{preset.name}: {preset.notes}.")
     if not gpus and (preset.params_b or 0) > CPU_PARAMS_B:
         notes.append(f"No GPU can be seen: on CPUs, {preset.params_b:g} thousand million weights take days.")
     if preset.trust_remote_code:
@@ -291,7 +262,7 @@ def _model_args(target: Target, adapter: str, plan: _Plan, wishes: Wishes) -> di
     if adapter == BACKENDS["api"]:
         return _api_args(target, wishes)
     if adapter == BACKENDS["vllm"]:
-        return _vllm_args(target, plan)
+        return _vllm_args(target, plan, wishes)
     arguments = {"pretrained": target.model}
     if adapter == BACKENDS["hf"]:
         if target.preset:
@@ -312,13 +283,23 @@ def _api_args(target: Target, wishes: Wishes) -> dict[str, str]:
     }
 
 
-def _vllm_args(target: Target, plan: _Plan) -> dict[str, str]:
+def _context(target: Target, wishes: Wishes) -> int | None:
+    """The window of a model without a preset, as far as its files are here; None leaves it to the engine."""
+    folder = local_folder(target.model, split_arguments(wishes.model_args, "--model-args").get("revision"))
+    length = context_length(folder) if folder else None
+    return min(length, VLLM_CONTEXT) if length else None
+
+
+def _vllm_args(target: Target, plan: _Plan, wishes: Wishes) -> dict[str, str]:
     preset = target.preset
     arguments = {"model": target.model, "tensor_parallel_size": str(plan.gpus_each)}
     if plan.processes > 1:
         arguments["data_parallel_size"] = str(plan.processes // plan.gpus_each)
     # The adapter takes the larger of this and the task's budget, and trusts remote code unless told otherwise.
-    arguments |= {"max_new_tokens": "1", "max_model_len": str(VLLM_CONTEXT), "trust_remote_code": "False"}
+    arguments |= {"max_new_tokens": "1", "trust_remote_code": "False"}
+    context = VLLM_CONTEXT if preset else _context(target, wishes)
+    if context:
+        arguments["max_model_len"] = str(context)
     if preset is None:
         return arguments
     if preset.trust_remote_code:
@@ -341,11 +322,7 @@ def _batch_size(target: Target, adapter: str, wishes: Wishes) -> list[str]:
 def _gen_kwargs(target: Target, wishes: Wishes) -> str:
     tokens = target.preset.tokens if target.preset else TASK_TOKENS
     own = {} if tokens == TASK_TOKENS else {"max_new_tokens": str(tokens)}
-    return _joined({**own, **split_arguments(wishes.gen_kwargs, "--gen-kwargs")})
-
-
-def _joined(arguments: dict[str, str]) -> str:
-    return ",".join(f"{name}={value}" for name, value in arguments.items())
+    return join_arguments({**own, **split_arguments(wishes.gen_kwargs, "--gen-kwargs")})
 
 
 def _extra(extra: Sequence[str]) -> list[str]:
@@ -356,17 +333,27 @@ def _extra(extra: Sequence[str]) -> list[str]:
         name = option.split("=", 1)[0]
         if name.startswith("--") and len(name) > 2 and any(own.startswith(name) for own in OWN_OPTIONS):
             raise CrystalError(f"{option} is set by crystal-eval run itself; use its own options instead.")
-        if any(SECRET_NAME.search(part) for part in re.findall(r"(\w+)=", option)):
+        if redaction.holds_secret(option):
+            # Not even its name is told: a value that stands alone is the secret.
             raise CrystalError(
-                f"A secret does not belong into a command ({name}), which every log shows; leave it out."
+                "A secret does not belong into a command, which every log shows; leave it out of the part after `--`."
             )
     return list(extra)
 
 
-def _refuse_keys(arguments: dict[str, str], option: str) -> None:
-    for name in arguments:
-        if SECRET_NAME.search(name):
+def _refuse_keys(arguments: Mapping[str, str], option: str) -> None:
+    for name, value in arguments.items():
+        if redaction.holds_secret(f"{name}={value}"):
             raise CrystalError(
                 f"A secret does not belong into {option} ({name}), where every log shows it; set {KEY_VARIABLE} "
                 "in the environment."
             )
+
+
+def _refuse_other_model(arguments: Mapping[str, str], target: Target, adapter: str) -> None:
+    name = "model" if adapter == BACKENDS["vllm"] else "pretrained"
+    if adapter != BACKENDS["api"] and arguments.get(name, target.model) != target.model:
+        raise CrystalError(
+            f"{name}={arguments[name]} in --model-args is another model than {target.model}; give it in that one's "
+            "place."
+        )

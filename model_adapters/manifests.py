@@ -6,6 +6,7 @@ before it looks for tasks, so registering both here is in time.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..crystal_task.observe import Run, surround
 from ..crystal_task.plugin import register_tasks
 from . import launcher  # noqa: F401  (notes the parent process while it is still there)
+from .commands import NAMING_VARIABLE
 
 if TYPE_CHECKING:
     from lmms_eval.models.registry_v2 import ModelManifest
@@ -45,6 +47,7 @@ def manifests() -> list[ModelManifest]:
     register_tasks()
     surround(_kept)
     return [
+        *_with_providers_key(ModelManifest),
         ModelManifest(model_id="crystal_hf", chat_class_path=f"{PACKAGE}.hf.CrystalHF"),
         ModelManifest(
             model_id="crystal_scripted",
@@ -57,3 +60,12 @@ def manifests() -> list[ModelManifest]:
             simple_class_path=f"{PACKAGE}.replay.CrystalReplaySimple",
         ),
     ]
+
+
+def _with_providers_key(manifest: type[ModelManifest]) -> list[ModelManifest]:
+    """The harness's ``openai`` with another key, where the environment names one."""
+    if not os.environ.get(NAMING_VARIABLE, "").strip():
+        return []
+    module = f"{PACKAGE}.provider_key"
+    chat, simple = f"{module}.OpenAICompatible", f"{module}.OpenAICompatibleSimple"
+    return [manifest(model_id="openai", chat_class_path=chat, simple_class_path=simple)]

@@ -98,6 +98,15 @@ def load_preset(name: str) -> Preset:
 
 def suggestion(name: str, known: Sequence[str]) -> str:
     """What to type instead of a name that is not known."""
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    near = nearest(name, known)
     listing = "`crystal-eval models` lists all"
-    return f"did you mean {near[0]}? {listing}" if near else f"{listing}, and any hub id (OWNER/NAME) or folder will do"
+    return f"did you mean {near}? {listing}" if near else f"{listing}, and any hub id (OWNER/NAME) or folder will do"
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """The known name that is most like another; empty where none is.
+
+    >>> nearest("vlm", ["hf", "vllm", "api"])
+    'vllm'
+    """
+    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.5)), "")

@@ -1,7 +1,8 @@
 """The time limit of API calls: the harness's ``openai`` adapter takes ``timeout=`` and then forgets it."""
 
-import re
 from typing import Any
+
+from ..arguments import split_arguments
 
 
 def keep_to_timeout(lm: Any, model_args: object) -> None:
@@ -11,6 +12,6 @@ def keep_to_timeout(lm: Any, model_args: object) -> None:
     takes longer fails, is tried again as any other, and at last is a failed item.
     """
     client = getattr(lm, "client", None)
-    stated = isinstance(model_args, str) and re.search(r"(^|,)timeout=", model_args)
+    stated = isinstance(model_args, str) and "timeout" in split_arguments(model_args)
     if stated and client is not None and hasattr(client, "with_options"):
         lm.client = client.with_options(timeout=float(lm.timeout))

@@ -88,6 +88,22 @@ def make_tokenizer(special: Sequence[str], end: str, padding: str, **more: Any) 
     return tokenizer
 
 
+def text_config(tokenizer: PreTrainedTokenizerFast) -> dict[str, Any]:
+    """What the text models of all families have in common: two layers of 64, with the tokenizer's words."""
+    return {
+        "vocab_size": len(tokenizer),
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": CONTEXT_LENGTH,
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+
+
 def save(kind: type[PreTrainedModel], config: PretrainedConfig, processor: ProcessorMixin, path: str | Path) -> Path:
     """Writes a model of that kind with random weights, the same each time, and its processor; returns the folder.
 

@@ -16,7 +16,7 @@ from transformers import (
     Qwen3VLVideoProcessor,
 )
 
-from .tiny_parts import CONTEXT_LENGTH, chat_template, make_tokenizer, save
+from .tiny_parts import chat_template, make_tokenizer, save, text_config
 
 SPECIAL = (
     "<|endoftext|>",
@@ -83,22 +83,10 @@ def build_tiny_qwen3_vl(path: str | Path) -> Path:
 
 
 def _text(tokenizer: PreTrainedTokenizerFast) -> dict[str, Any]:
-    return {
-        "vocab_size": len(tokenizer),
-        "hidden_size": 64,
-        "intermediate_size": 128,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "max_position_embeddings": CONTEXT_LENGTH,
-        # Time, height and width share the eight rotary frequencies of a head of sixteen; in the spelling of
-        # transformers 4, which 5 reads as well.
-        "rope_theta": 10000.0,
-        "rope_scaling": {"rope_type": "default", "mrope_section": [2, 3, 3]},
-        "bos_token_id": None,
-        "eos_token_id": tokenizer.eos_token_id,
-        "pad_token_id": tokenizer.pad_token_id,
-    }
+    # Time, height and width share the eight rotary frequencies of a head of sixteen; in the spelling of transformers 4,
+    # which 5 reads as well.
+    rotary = {"rope_theta": 10000.0, "rope_scaling": {"rope_type": "default", "mrope_section": [2, 3, 3]}}
+    return text_config(tokenizer) | rotary | {"bos_token_id": None}
 
 
 def _markers(tokenizer: PreTrainedTokenizerFast) -> dict[str, Any]:

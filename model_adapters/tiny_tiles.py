@@ -26,11 +26,10 @@ from transformers import (
     MllamaForConditionalGeneration,
     MllamaImageProcessor,
     MllamaProcessor,
-    PreTrainedTokenizerFast,
     Qwen2Config,
 )
 
-from .tiny_parts import CONTEXT_LENGTH, chat_template, make_tokenizer, save
+from .tiny_parts import chat_template, make_tokenizer, save, text_config
 
 SQUARE, PATCH = 56, 14
 SQUARE_SIZE = {"height": SQUARE, "width": SQUARE}
@@ -56,7 +55,7 @@ def build_tiny_internvl(path: str | Path) -> Path:
     )
     ids = tokenizer.get_vocab()
     config = InternVLConfig(
-        text_config=Qwen2Config(**_text(tokenizer), tie_word_embeddings=False).to_dict(),
+        text_config=Qwen2Config(**text_config(tokenizer), tie_word_embeddings=False).to_dict(),
         vision_config=_vision() | {"image_size": [SQUARE, SQUARE], "patch_size": [PATCH, PATCH]},
         image_token_id=ids["<IMG_CONTEXT>"],
         image_seq_length=4,
@@ -84,7 +83,7 @@ def build_tiny_gemma3(path: str | Path) -> Path:
     )
     ids = tokenizer.get_vocab()
     config = Gemma3Config(
-        text_config=_text(tokenizer)
+        text_config=text_config(tokenizer)
         # A window shorter than the prompts and one layer of each kind, so that both are at work.
         | {
             "head_dim": 16,
@@ -128,7 +127,7 @@ def build_tiny_mllama(path: str | Path) -> Path:
     # Last of all, since the model can read this token and never writes it.
     tokenizer.add_tokens(["<|image|>"], special_tokens=True)
     config = MllamaConfig(
-        text_config=_text(tokenizer)
+        text_config=text_config(tokenizer)
         | {
             "vocab_size": words,
             "num_hidden_layers": 3,
@@ -170,7 +169,7 @@ def build_tiny_llava_next(path: str | Path) -> Path:
     grid = [[SQUARE * rows, SQUARE * columns] for rows, columns in ((1, 2), (2, 1), (2, 2), (3, 1), (1, 3))]
     ids = tokenizer.get_vocab()
     config = LlavaNextConfig(
-        text_config=MistralConfig(**_text(tokenizer)).to_dict(),
+        text_config=MistralConfig(**text_config(tokenizer)).to_dict(),
         vision_config=CLIPVisionConfig(**_vision(), image_size=SQUARE, patch_size=PATCH).to_dict(),
         image_token_index=ids["<image>"],
         image_grid_pinpoints=grid,
@@ -196,18 +195,3 @@ def build_tiny_llava_next(path: str | Path) -> Path:
 
 def _vision() -> dict[str, Any]:
     return {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
-
-
-def _text(tokenizer: PreTrainedTokenizerFast) -> dict[str, Any]:
-    return {
-        "vocab_size": len(tokenizer),
-        "hidden_size": 64,
-        "intermediate_size": 128,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "max_position_embeddings": CONTEXT_LENGTH,
-        "bos_token_id": tokenizer.bos_token_id,
-        "eos_token_id": tokenizer.eos_token_id,
-        "pad_token_id": tokenizer.pad_token_id,
-    }

@@ -45,7 +45,7 @@ def paper_table() -> pd.DataFrame:
     ``accuracy`` is that of the paper's rule; the table has no strict one, no intervals and no items. The rows
     stand in the order of the paper.
 
-    >>> round(paper_table().loc["GPT-5", "accuracy"], 4)
+    >>> round(float(paper_table().loc["GPT-5", "accuracy"]), 4)
     0.5799
     """
     # Half a second that the other commands, which read the figures only, do not need.

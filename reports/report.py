@@ -13,7 +13,8 @@ from .benchmarks import Score
 from .beside import write_beside
 from .boards import diagnosed, example_ids, grouped, matrices
 from .diagnosis import Thresholds, diagnose
-from .elsewhere import Elsewhere, elsewhere, scores_of
+from .elsewhere import Elsewhere, Scores, elsewhere, scores_of
+from .exports import Chapter, write_exports
 from .figures.exhibit import Drawn, Exhibit
 from .figures.registry import FIGURES, draw_figures, write_aside, write_figures
 from .figures.render import to_inline_svg
@@ -70,6 +71,7 @@ class Finding:
     folder: str
     diagnoses: Diagnoses
     comparisons: pd.DataFrame
+    scores: Scores
     elsewhere: Elsewhere
     figures: Sequence[Drawn]
 
@@ -92,8 +94,10 @@ def write_report(study: Study, folder: Path, options: Options, work: Work | None
     work.start("Figures", sum(len(finding.figures) for finding in findings))
     for finding in findings:
         files += write_figures(list(finding.figures), folder / finding.folder, work.advance)
-    page = folder / "report.html"
     notes = [without_folders(note) for note in study.notes] if options.public else study.notes
+    chapters = [_chapter(finding, panel, options) for finding, panel in zip(findings, panels, strict=True)]
+    files = [*write_exports(chapters, folder, notes), *files]
+    page = folder / "report.html"
     html = render(Page(panels, items, pictures, options.thresholds, METHOD, notes, options.licence))
     write_aside(page, html.encode())
     return Written({panel.name: panel.headline for panel in panels}, [page, *files])
@@ -106,11 +110,12 @@ def _findings(study: Study, options: Options, work: Work) -> list[Finding]:
         runs = {run.label: run.items for run in board.sampled if run.items is not None}
         diagnoses = {label: diagnose(items, options.thresholds) for label, items in runs.items()}
         comparisons = compare_models(runs)
-        others = elsewhere(board, scores_of(board, options.scores, options.aliases), comparisons)
+        scores = scores_of(board, options.scores, options.aliases)
+        others = elsewhere(board, scores, comparisons)
         work.advance()
         figures = draw_figures(Exhibit(board, diagnoses, others.means), work.advance)
         folder = "figures" if len(study.boards) == 1 else f"figures/{len(findings) + 1}-{board.task}"
-        findings.append(Finding(board, name, folder, diagnoses, comparisons, others, figures))
+        findings.append(Finding(board, name, folder, diagnoses, comparisons, scores, others, figures))
     return findings
 
 
@@ -153,6 +158,19 @@ def _panel(finding: Finding, place: int, options: Options) -> Panel:
         figures=[
             _picture(drawn, f"b{place}-{drawn.name}") for drawn in finding.figures if drawn.name not in ON_FIRST_SCREEN
         ],
+    )
+
+
+def _chapter(finding: Finding, panel: Panel, options: Options) -> Chapter:
+    return Chapter(
+        board=finding.board,
+        name=finding.name,
+        headline=panel.headline,
+        comparisons=finding.comparisons,
+        figures=finding.figures,
+        folder=finding.folder,
+        flags=flags(finding.board, options.kin),
+        scores=finding.scores,
     )
 
 

@@ -4,47 +4,24 @@ import json
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
 from lmms_eval_crystal.cli import check as module
-from lmms_eval_crystal.cli.check import Check, Subject, checks
+from lmms_eval_crystal.cli import check_item
+from lmms_eval_crystal.cli.check import checks
+from lmms_eval_crystal.cli.check_item import text_problem
+from lmms_eval_crystal.cli.check_model import check_model
+from lmms_eval_crystal.cli.check_subject import Check, Subject
 from lmms_eval_crystal.errors import CrystalError
-from lmms_eval_crystal.model_adapters.commands import Wishes, find_target
+from lmms_eval_crystal.model_adapters.commands import Wishes
 from lmms_eval_crystal.model_adapters.hardware import Gpu
+from lmms_eval_crystal.model_adapters.targets import find_target
+from loopback import GATED, hub
+from safetensors.numpy import save_file
 
 KEY = "sk-0123456789"
-
-
-@contextmanager
-def server(answers: dict[str, tuple[int, dict, dict]]) -> Iterator[str]:
-    """Answers GET requests whose path begins as given with status, headers and JSON; anything else is not found."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            found = (answer for start, answer in answers.items() if self.path.startswith(start))
-            status, headers, body = next(found, (404, {"X-Error-Code": "RepoNotFound"}, {}))
-            data = json.dumps(body).encode()
-            self.send_response(status)
-            for name, value in {**headers, "Content-Type": "application/json", "Content-Length": len(data)}.items():
-                self.send_header(name, str(value))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *arguments: object) -> None:
-            pass
-
-    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=running.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{running.server_port}"
-    finally:
-        running.shutdown()
-        running.server_close()
 
 
 @pytest.fixture(autouse=True)
@@ -64,17 +41,78 @@ def found(name: str, **more: object) -> dict[str, Check]:
     return {check.name: check for check in checks(subject(name, **more))}
 
 
-@pytest.fixture
-def checkpoint(tmp_path) -> Path:
-    folder = tmp_path / "model"
-    folder.mkdir()
-    for name in ("config.json", "model.safetensors", "preprocessor_config.json"):
+def model_check(name: str, **wishes: object) -> Check:
+    return module.outcome("model", check_model, subject(name, **wishes))
+
+
+def fill(folder: Path, *weights: str) -> Path:
+    """A folder with the files of a checkpoint."""
+    folder.mkdir(parents=True)
+    for name in ("config.json", "preprocessor_config.json"):
         (folder / name).write_text("{}")
+    for name in weights:
+        save_file({"weight": np.zeros(4, "float32")}, folder / name)
     return folder
 
 
+@pytest.fixture
+def checkpoint(tmp_path) -> Path:
+    return fill(tmp_path / "model", "model.safetensors")
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> Path:
+    """The hub's cache with a model ``owner/model``: of its branch ``main`` all weights, of ``old`` one part of two."""
+    root = tmp_path / "hub" / "models--owner--model"
+    fill(root / "snapshots" / "aaa", "model.safetensors")
+    fill(root / "snapshots" / "bbb", "model-00001-of-00002.safetensors")
+    (root / "refs").mkdir()
+    for branch, commit in (("main", "aaa"), ("old", "bbb")):
+        (root / "refs" / branch).write_text(commit)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    return root / "snapshots"
+
+
 def test_a_folder_with_all_its_parts_is_fine(checkpoint):
-    assert module._model(subject(str(checkpoint))).state == "OK"
+    assert model_check(str(checkpoint)).state == "OK"
+
+
+def test_a_folder_that_lacks_a_part_of_its_weights_fails(tmp_path):
+    folder = fill(tmp_path / "model", "model-00001-of-00003.safetensors", "model-00003-of-00003.safetensors")
+    check = model_check(str(folder))
+    assert check.state == "FAIL"
+    assert "lacks model-00002-of-00003.safetensors; copy the whole model" in check.message
+
+
+def test_a_folder_that_lacks_what_its_index_lists_fails(checkpoint):
+    index = {"weight_map": {"a": "model.safetensors", "b": "vision.safetensors"}}
+    (checkpoint / "model.safetensors.index.json").write_text(json.dumps(index))
+    assert "lacks vision.safetensors" in model_check(str(checkpoint)).message
+
+
+def test_weights_that_are_cut_short_fail(checkpoint):
+    file = checkpoint / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-1])
+    check = model_check(str(checkpoint))
+    assert check.state == "FAIL"
+    assert "model.safetensors cut short or damaged" in check.message
+
+
+def test_a_model_is_cached_when_its_weights_are(cache):
+    assert model_check("owner/model").state == "OK"
+    (cache / "aaa" / "model.safetensors").unlink()
+    check = model_check("owner/model")
+    assert check.state == "FAIL"
+    assert "its weights are not in the hub cache" in check.message
+
+
+def test_the_revision_that_is_asked_for_is_the_one_that_is_looked_at(cache):
+    assert model_check("owner/model", model_args="revision=main").state == "OK"
+    part = model_check("owner/model", model_args="revision=old")
+    assert part.state == "FAIL"
+    assert "owner/model@old: the hub cache lacks model-00002-of-00002.safetensors" in part.message
+    none = model_check("owner/model", model_args="revision=new")
+    assert "owner/model@new is not in the hub cache" in none.message
 
 
 @pytest.mark.parametrize(
@@ -87,7 +125,7 @@ def test_a_folder_with_all_its_parts_is_fine(checkpoint):
 )
 def test_a_folder_without_one_of_its_parts_fails(checkpoint, missing, says):
     (checkpoint / missing).unlink()
-    check = module._model(subject(str(checkpoint)))
+    check = model_check(str(checkpoint))
     assert check.state == "FAIL"
     assert says in check.message
 
@@ -144,7 +182,7 @@ MODELS = {"object": "list", "data": [{"id": "m", "object": "model", "created": 0
     ],
 )
 def test_the_api_is_asked_for_its_models(model, answer, state, says):
-    with server({"/v1/models": answer}) as address:
+    with hub({"/v1/models": answer}) as address:
         check = module._api(subject(model, backend="api", model_args=f"base_url={address}/v1"))
     assert check.state == state
     assert says in check.message
@@ -169,25 +207,25 @@ def test_the_hub_says_who_may_read_what_and_at_which_commit(tmp_path):
     """Online, in a process of its own: the hub's address is read once."""
     commit = "0123456789abcdef0123456789abcdef01234567"
     info = {"id": "owner/open", "sha": commit, "siblings": [], "private": False, "tags": [], "downloads": 0, "likes": 0}
-    hub = {
+    answers = {
         "/api/models/owner/open/auth-check": (200, {}, {}),
         "/api/models/owner/open": (200, {}, info),
-        "/api/models/owner/gated/auth-check": (403, {"X-Error-Code": "GatedRepo"}, {}),
+        "/api/models/owner/gated/auth-check": GATED,
     }
     program = """
 from test_check import *
 for name in ("owner/open", "owner/gated", "owner/missing"):
-    check = module._model(subject(name))
+    check = model_check(name)
     print(check.state, check.message)
 """
-    with server(hub) as address:
+    with hub(answers) as address:
         environment = {
             **os.environ,
             "HF_ENDPOINT": address,
             "HF_HUB_OFFLINE": "0",
             "HF_HOME": str(tmp_path),
             "HF_TOKEN": "hf_none",
-            "PYTHONPATH": str(Path(__file__).parent),
+            "PYTHONPATH": os.pathsep.join(str(folder) for folder in Path(__file__).parents[:2]),
         }
         done = subprocess.run(
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120, check=True
@@ -197,3 +235,58 @@ for name in ("owner/open", "owner/gated", "owner/missing"):
     assert gated.startswith("FAIL owner/gated: GatedRepoError")
     assert "accept its terms at https://huggingface.co/owner/gated" in gated
     assert missing.startswith("FAIL owner/missing: RepositoryNotFoundError")
+
+
+@pytest.mark.parametrize("text", ["!" * 16, " the" * 8, "0 0 0 0 0 0 0 0", "\n\n!!!!!!!!\n"])
+def test_one_token_over_and_over_is_the_sign_of_numbers_that_overflow(text):
+    assert "one token over and over" in text_problem(text, "malformed", is_api=False)
+    assert "dtype=bfloat16" in text_problem(text, "malformed", is_api=False)
+
+
+@pytest.mark.parametrize("text", ['{"reasoning_steps": ["The sign is red', "1, 2, 3, 4, 5, 6, 7, 8", "No", "000"])
+def test_other_texts_are_no_such_sign(text):
+    assert not text_problem(text, "malformed", is_api=False)
+
+
+def test_no_text_at_all_is_a_problem_whose_remedy_depends_on_the_model():
+    assert "dtype=bfloat16" in text_problem(" ", "empty", is_api=False)
+    assert "max_new_tokens" in text_problem("", "empty", is_api=True)
+
+
+def test_a_call_that_failed_is_a_problem():
+    assert "refused" in text_problem("[LMMS_EVAL_REQUEST_FAILED after 5 retries] refused", "failed", is_api=True)
+
+
+def one_item(monkeypatch, checkpoint: Path, samples: str | None) -> Check:
+    """The check of one item, where the run leaves these samples; a real one is in tests/e2e/test_run.py."""
+
+    def run_harness(command: object, out: Path, *more: object, **named: object) -> None:
+        if samples is not None:
+            (out / "1_samples_crystal_mini.jsonl").write_text(samples)
+
+    monkeypatch.setattr(check_item, "run_harness", run_harness)
+    return check_item.check_one_item(subject(str(checkpoint)))
+
+
+def sample(text: str) -> str:
+    return json.dumps({"doc_id": 0, "filtered_resps": [text], "crystal": {"response": text, "status": "malformed"}})
+
+
+def test_an_item_whose_text_reads_as_one_is_fine(monkeypatch, checkpoint):
+    assert one_item(monkeypatch, checkpoint, sample("The sign is red.") + "\n").state == "OK"
+
+
+@pytest.mark.parametrize(
+    ("samples", "says"),
+    [
+        (None, "no samples were written"),
+        ("", "holds no item"),
+        (sample("The sign is red.")[:-9], "is cut short"),
+        ("[]\n", "is cut short"),
+        (sample("!!!!!!!!!!!!!!!!"), "one token over and over ('!!!!"),
+    ],
+)
+def test_an_item_whose_samples_are_not_as_they_should_be_fails(samples, says, monkeypatch, checkpoint):
+    check = one_item(monkeypatch, checkpoint, samples)
+    assert check.state == "FAIL"
+    assert says in check.message

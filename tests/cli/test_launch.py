@@ -11,9 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
-from lmms_eval_crystal.cli.launch import run_harness, secret_values
+from lmms_eval_crystal.cli.launch import run_harness
 from lmms_eval_crystal.errors import CrystalError
 from lmms_eval_crystal.model_adapters.commands import Command
+from lmms_eval_crystal.model_adapters.redaction import secret_values
 
 TASK = "crystal_mini"
 SECRET = "sk-0123456789"
@@ -67,6 +68,16 @@ def test_another_exit_code_is_a_failure_even_with_results():
         launch(WRITE, "raise SystemExit(3)")
 
 
+def test_the_last_error_of_the_log_is_in_the_sentence_without_secrets():
+    with pytest.raises(CrystalError) as caught:
+        launch(
+            f"""
+    print("ValueError: the first", "at work", "\\x1b[31mopenai.AuthError: no {SECRET}\\x1b[0m", "bye", sep="\\n")
+    """
+        )
+    assert "the last error was 'openai.AuthError: no ***', and more stands above" in str(caught.value)
+
+
 def test_the_sentence_of_our_own_error_is_the_sentence_of_the_failure():
     with pytest.raises(CrystalError, match=r"^the encoder is missing; get one\.$"):
         launch("import sys; sys.exit('CRYSTAL: the encoder is missing; get one.')")
@@ -116,14 +127,16 @@ def test_the_hub_token_reaches_the_run_as_a_private_file_and_not_in_its_environm
     assert not Path(path).exists()
 
 
-def test_the_key_of_another_provider_stands_where_the_adapter_looks(monkeypatch):
+def test_the_key_of_another_provider_never_stands_in_for_that_of_openai(monkeypatch):
+    """Judges of the harness send that one to OpenAI."""
     monkeypatch.setenv("GEMINI_API_KEY", "AIza-0123456789")
+    monkeypatch.delenv("OPENAI_API_KEY")
     _, printed = launch(
         WRITE,
-        "import os; print(os.environ['OPENAI_API_KEY'][:4], os.environ['CRYSTAL_JOURNAL'])",
+        "import os; print(os.environ.get('OPENAI_API_KEY'), os.environ['CRYSTAL_JOURNAL'])",
         command={"key_variable": "GEMINI_API_KEY", "variables": {"CRYSTAL_JOURNAL": "out/journal"}},
     )
-    assert printed == "AIza out/journal\n"
+    assert printed == "None out/journal\n"
 
 
 def test_a_run_over_its_time_is_stopped():

@@ -13,7 +13,7 @@ def machine(monkeypatch, tmp_path):
     gpus: list[Gpu] = []
     monkeypatch.setattr(module, "visible_gpus", lambda: tuple(gpus))
     monkeypatch.chdir(tmp_path)
-    for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "HF_TOKEN"):
+    for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "HF_TOKEN", "CRYSTAL_JOURNAL", "CRYSTAL_KEY_VARIABLE"):
         monkeypatch.delenv(name, raising=False)
     return gpus
 
@@ -83,5 +83,5 @@ def test_an_api_model_without_its_key_is_refused(name, variable):
 
 
 def test_vllm_that_is_not_installed_is_one_sentence():
-    assert "vLLM is not installed here" in refuses("run", "minicpm-v2.6-8b")
-    assert "vLLM is not installed here" in refuses("run", "gemma3-4b", "--backend", "vllm")
+    assert "`pip install vllm`, no other adapter here runs this model" in refuses("run", "minicpm-v2.6-8b")
+    assert "or leave out --backend vllm" in refuses("run", "gemma3-4b", "--backend", "vllm")

@@ -8,15 +8,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import datasets
 import pytest
-from harness import run, samples
+from harness import metrics, run, samples
 from lmms_eval_crystal.crystal_task.data import MINI_FILE
 from lmms_eval_crystal.crystal_task.prompt import PROMPT_FILE, as_rgb
-from loopback import reply_json
+from loopback import Quiet, reply_json, serving
 from PIL import Image, ImageChops
 
 pytestmark = pytest.mark.e2e
@@ -67,24 +66,14 @@ class Server:
         """While the context lasts, the server is there; gives its address."""
         answer = self.answer
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(Quiet):
             def do_POST(self) -> None:
                 request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 status, body = answer(request, self.headers["Authorization"])
                 reply_json(self, status, body)
 
-            def log_message(self, *arguments: object) -> None:
-                pass
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        server.daemon_threads = True
-        server.block_on_close = False
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/v1"
-        finally:
-            server.shutdown()
-            server.server_close()
+        with serving(Handler) as address:
+            yield f"{address}/v1"
 
 
 def rows() -> datasets.Dataset:
@@ -221,3 +210,27 @@ def test_the_run_ends_with_its_table_and_where_it_wrote(trouble):
     assert "gpt-5-mini" in printed.splitlines()[0]
     assert printed.strip().splitlines()[-1] == "Results and samples: out/gpt-5-mini/gpt-5-mini"
     assert list((folder / "out/gpt-5-mini/gpt-5-mini").glob("*_results.json"))
+
+
+def test_the_key_of_google_goes_to_gemini_only_and_that_of_openai_to_the_judge_only(tmp_path):
+    seen: dict[str, set[str]] = {"google": set(), "judge": set()}
+    words = {"google": json.dumps({"reasoning_steps": ["It is there."], "answer": "some other thing"}), "judge": "no"}
+
+    class Handler(Quiet):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            side = self.path.split("/")[1]
+            seen[side].add(self.headers["Authorization"])
+            reply_json(self, *said(words[side]))
+
+    keys = {"GEMINI_API_KEY": "AIza-for-google-only", "OPENAI_API_KEY": "sk-for-openai-only"}
+    with serving(Handler) as address:
+        command = ["crystal-eval", "run", "gemini-2.5-flash", "--tasks", "crystal_mini", "--limit", "20"]
+        judge = {"CRYSTAL_JUDGE": "openai:m", "OPENAI_API_URL": f"{address}/judge"}
+        done = run([*command, "--model-args", f"base_url={address}/google"], tmp_path, **keys, **judge)
+    assert done.returncode == 0, done.stdout
+    assert seen == {"google": {"Bearer AIza-for-google-only"}, "judge": {"Bearer sk-for-openai-only"}}
+    assert metrics(tmp_path)["accuracy_judged"] >= 0
+    for key in keys.values():
+        assert key not in done.stdout
+        assert not [file for file in tmp_path.rglob("*") if file.is_file() and key.encode() in file.read_bytes()]

@@ -1,14 +1,13 @@
 """``crystal-eval run`` and ``crystal-eval check`` as processes, on tiny models and a hub on 127.0.0.1."""
 
 import re
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from harness import metrics, run, samples
 from lmms_eval_crystal.model_adapters.tiny import FAMILIES
+from loopback import GATED, hub
 
 pytestmark = pytest.mark.e2e
 
@@ -21,27 +20,10 @@ def tiny(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def hub() -> Iterator[str]:
+def online() -> Iterator[str]:
     """A hub with one gated model and no other."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_HEAD(self) -> None:
-            gated = "/owner/gated" in self.path
-            self.send_response(403 if gated else 404)
-            self.send_header("X-Error-Code", "GatedRepo" if gated else "RepoNotFound")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        do_GET = do_HEAD
-
-        def log_message(self, *arguments: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with hub({"/owner/gated": GATED, "/api/models/owner/gated": GATED}) as address:
+        yield address
 
 
 def test_a_run_in_two_processes_prints_its_command_and_ends_with_its_table(tiny, tmp_path):
@@ -52,14 +34,14 @@ def test_a_run_in_two_processes_prints_its_command_and_ends_with_its_table(tiny,
     assert f"pretrained={tiny}" in lines[0]
     assert "--tasks crystal_mini --batch_size 2 --gen_kwargs max_new_tokens=8 --limit 3" in lines[0]
     assert any(line.split()[:2] == [tiny.name, "3/50"] for line in lines)
-    assert lines[-1].startswith("Results and samples: out/tiny-qwen/")
+    assert lines[-1].startswith("Results and samples: out/models0__tiny-qwen/")
     assert sorted(samples(tmp_path)) == [0, 1, 2]
     assert metrics(tmp_path)["truncated"] == 1.0
 
 
 def test_a_run_that_the_harness_calls_a_success_fails_where_it_wrote_nothing(tiny, tmp_path):
     """Even beside the results of an earlier run."""
-    old = tmp_path / "out/tiny-qwen/model/20200101_000000_results.json"
+    old = tmp_path / "out/models0__tiny-qwen/model/20200101_000000_results.json"
     old.parent.mkdir(parents=True)
     old.write_text('{"results": {"crystal_mini": {}}}')
     model = ["--backend", "qwen2_5_vl", "--model-args", "device=cpu,device_map=cpu,nonsense=1"]
@@ -67,15 +49,15 @@ def test_a_run_that_the_harness_calls_a_success_fails_where_it_wrote_nothing(tin
     assert done.returncode == 1
     assert "Traceback" in done.stdout
     last = done.stdout.strip().splitlines()[-1]
-    assert last.startswith("crystal-eval: The run wrote no results for crystal_mini under out/tiny-qwen")
+    assert last.startswith("crystal-eval: The run wrote no results for crystal_mini under out/models0__tiny-qwen")
 
 
 @pytest.mark.parametrize(
     ("model", "says"), [("owner/gated", "is gated: accept its terms"), ("owner/missing", "The hub has no model")]
 )
-def test_a_model_that_the_hub_does_not_give_is_one_sentence(model, says, hub, tmp_path):
-    online = {"HF_ENDPOINT": hub, "HF_HUB_OFFLINE": "0", "HF_HOME": str(tmp_path / "home")}
-    done = run(["crystal-eval", "run", model, *SHORT], tmp_path, **online)
+def test_a_model_that_the_hub_does_not_give_is_one_sentence(model, says, online, tmp_path):
+    settings = {"HF_ENDPOINT": online, "HF_HUB_OFFLINE": "0", "HF_HOME": str(tmp_path / "home")}
+    done = run(["crystal-eval", "run", model, *SHORT], tmp_path, **settings)
     assert done.returncode == 1, done.stdout
     last = done.stdout.strip().splitlines()[-1]
     assert last.startswith("crystal-eval: ")

@@ -1,21 +1,22 @@
 """The presets are the paper's twenty models, and their commands are such that the harness takes them."""
 
 import inspect
+import json
 import re
 import shlex
 
 import pytest
+from lmms_eval_crystal.arguments import split_arguments
 from lmms_eval_crystal.errors import CrystalError
 from lmms_eval_crystal.model_adapters.commands import (
     GEMINI_KEY_VARIABLE,
     GEMINI_URL,
-    Target,
     Wishes,
     build_command,
-    find_target,
 )
 from lmms_eval_crystal.model_adapters.hardware import Gpu
 from lmms_eval_crystal.model_adapters.presets import load_preset, load_presets
+from lmms_eval_crystal.model_adapters.targets import Target, find_target
 from lmms_eval_crystal.reports.paper import paper_figures
 
 PRESETS = list(load_presets())
@@ -37,7 +38,7 @@ def option(arguments: tuple[str, ...], name: str) -> str:
 
 
 def model_args(arguments: tuple[str, ...]) -> dict[str, str]:
-    return dict(part.split("=", 1) for part in option(arguments, "--model_args").split(","))
+    return split_arguments(option(arguments, "--model_args"))
 
 
 def known_arguments(adapter: type) -> set[str]:
@@ -151,7 +152,51 @@ def test_gemini_goes_to_the_compatible_address_with_its_own_key():
     made = command("gemini-2.5-flash")
     assert model_args(made.arguments)["base_url"] == GEMINI_URL
     assert made.key_variable == GEMINI_KEY_VARIABLE
-    assert f'OPENAI_API_KEY="${GEMINI_KEY_VARIABLE}" ' in made.text
+    assert f"CRYSTAL_KEY_VARIABLE={GEMINI_KEY_VARIABLE} " in made.text
+
+
+def test_a_key_of_openai_is_named_only_where_another_is_named_in_the_environment(monkeypatch):
+    assert "CRYSTAL_KEY_VARIABLE" not in command("gpt-5").text
+    monkeypatch.setenv("CRYSTAL_KEY_VARIABLE", "ELSEWHERE_API_KEY")
+    assert "CRYSTAL_KEY_VARIABLE=OPENAI_API_KEY " in command("gpt-5").text
+    assert command("any/model", backend="api").key_variable == "ELSEWHERE_API_KEY"
+
+
+def test_the_window_of_vllm_is_never_longer_than_the_models_own(tmp_path):
+    assert "max_model_len" not in command("owner/model", backend="vllm").model_args
+    for config, length in (
+        ({"text_config": {"max_position_embeddings": 4096}, "max_position_embeddings": 1}, "4096"),
+        ({"max_position_embeddings": 8192}, "8192"),
+        ({"text_config": {"max_position_embeddings": 262144}}, "32768"),
+        ({"text_config": {}}, None),
+        ([], None),
+    ):
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        assert command(str(tmp_path), backend="vllm").model_args.get("max_model_len") == length
+
+
+def test_a_name_that_could_mean_two_models_says_which_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert find_target("gemma3-4b").note == ""
+    for folder in ("gemma3-4b", "google/gemma-3-12b-it", "owner/model"):
+        (tmp_path / folder).mkdir(parents=True)
+    assert find_target("gemma3-4b").preset == load_preset("gemma3-4b")
+    assert command("gemma3-4b").notes[0] == "gemma3-4b is the preset, not the folder here; ./gemma3-4b is the folder."
+    assert find_target("./gemma3-4b") == Target("gemma3-4b")
+    assert "the folder google/gemma-3-12b-it here is loaded" in find_target("gemma3-12b").note
+    for name in ("owner/model", "google/gemma-3-12b-it"):
+        assert find_target(name).preset is None
+        assert command(name).notes == (f"{name} is the folder here, not the hub's model of that name.",)
+
+
+def test_checkpoints_of_the_same_name_get_folders_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for run in ("a", "b"):
+        (tmp_path / run / "checkpoint").mkdir(parents=True)
+    assert [find_target(f"{run}/checkpoint").name for run in ("a", "b")] == ["a__checkpoint", "b__checkpoint"]
+    assert find_target(str(tmp_path / "a" / "checkpoint")).name == "a__checkpoint"
+    monkeypatch.chdir(tmp_path / "a" / "checkpoint")
+    assert find_target(".").name == "a__checkpoint"
 
 
 def test_one_process_a_gpu_where_a_copy_fits_on_one():
@@ -213,8 +258,15 @@ def test_vllm_shares_one_copy_among_its_gpus_and_several_among_processes():
         ("gpt-5", (), {"nproc": 2}, "API models run in one process"),
         ("gpt-5", (), {"backend": "vllm"}, "is an API model"),
         ("minicpm-v2.6-8b", (), {"backend": "hf"}, "use --backend vllm"),
-        ("qwen2.5-vl-7b", (), {"backend": "vlm"}, "--backend vlm is neither"),
+        ("qwen2.5-vl-7b", (), {"backend": "vlm"}, "the harness; did you mean vllm? Leave it out"),
+        ("qwen2.5-vl-7b", (), {"backend": "qwen2.5_vl"}, "did you mean qwen2_5_vl?"),
+        ("qwen2.5-vl-7b", (), {"backend": "!"}, "of the harness; leave it out"),
+        ("qwen2.5-vl-7b", (), {"model_args": "pretrained=a/b"}, "is another model than Qwen/Qwen2.5-VL-7B-Instruct"),
+        ("owner/model", (), {"backend": "vllm", "model_args": "model=a/b"}, "is another model than owner/model"),
+        ("gpt-5", (), {"model_args": f"note=sk-{'a' * 20}"}, "A secret does not belong into --model-args"),
         ("gpt-5", (), {"model_args": "api_key=sk-1"}, "A secret does not belong into --model-args"),
+        ("gpt-5", (), {"model_args": "base_url=http://me:word@host/v1"}, "A secret does not belong into --model-args"),
+        ("gpt-5", (), {"model_args": "base_url=http://host/v1?key=1"}, "A secret does not belong into --model-args"),
         ("gpt-5", (), {"model_args": "timeout"}, "not of the form name=value"),
         ("gpt-5", (), {"extra": ["--tasks", "mmmu_val"]}, "--tasks is set by crystal-eval run itself"),
         ("gpt-5", (), {"extra": ["mmmu_val"]}, "Options for lmms-eval go after `--`"),

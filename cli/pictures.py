@@ -59,7 +59,8 @@ def find_pictures(tasks: set[str], dataset: str) -> tuple[dict[str, Pictures], l
             found[task] = DatasetPictures(_open(locate(name, settings.revision), name))
         except CrystalError as error:
             if dataset:
-                raise
+                # What it says of the variable holds for the option.
+                raise CrystalError(str(error).replace("CRYSTAL_DATASET", "--dataset")) from error
             notes.append(f"No thumbnails for {task}: {error}")
     return found, notes
 

@@ -44,9 +44,22 @@ function showBoard(place) {
     tab.setAttribute("aria-selected", index === place);
     tab.tabIndex = index === place ? 0 : -1;
   });
-  const hasItems = document.getElementById(`items-${place}`) !== null;
-  document.getElementById("steps").hidden = !hasItems;
-  if (hasItems) openBoard(place);
+  if (!viewer) return;
+  viewer.hidden = document.getElementById(`items-${place}`) === null;
+  if (!viewer.hidden) openBoard(place);
+}
+
+/* The links at the top lead to the parts of the board that is shown; those of the first have plain names. */
+function startLinks() {
+  for (const link of document.querySelectorAll(".mast nav a")) {
+    link.addEventListener("click", (event) => {
+      const shown = panels.findIndex((panel) => !panel.hidden);
+      const target = document.getElementById(`${link.hash.slice(1)}-${shown}`);
+      if (!target) return;
+      event.preventDefault();
+      target.scrollIntoView();
+    });
+  }
 }
 
 function startTabs() {
@@ -165,7 +178,8 @@ function startTables() {
 
 startTheme();
 startTabs();
+startLinks();
 startTables();
-startViewer();
-if (!readLink()) showBoard(0);
-else viewer.scrollIntoView();
+if (viewer) startViewer();
+if (viewer && readLink()) viewer.scrollIntoView();
+else showBoard(0);

@@ -68,7 +68,6 @@ const viewed = {
 
 function openBoard(place) {
   const id = `items-${place}`;
-  if (!document.getElementById(id)) return;
   viewed.pictures = viewed.pictures || readJson("pictures");
   viewed.board = { place, ...readJson(id) };
   for (const row of viewed.board.rows) {
@@ -429,7 +428,7 @@ function readLink() {
   if (!link.has("item")) return false;
   const board = Number(link.get("board") || 0);
   if (!viewed.board || viewed.board.place !== board) showBoard(board);
-  if (!viewed.board) return false;
+  if (!viewed.board || viewed.board.place !== board) return false;
   const model = viewed.board.models.indexOf(link.get("model"));
   if (model >= 0) part("model").value = model;
   const other = viewed.board.models.indexOf(link.get("with"));

@@ -1,15 +1,27 @@
 """The one exception for everything that a user can cause and can mend, and how it ends a run of the harness."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
 
+#: So many names make a message useful; the rest would bury it.
+NAMES_SHOWN = 5
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class CrystalError(Exception):
     """A sentence for the user: what is wrong, where, and what to do about it."""
+
+
+def first_few(names: Iterable[object]) -> str:
+    """The first of the names, for a message.
+
+    >>> first_few(range(9)), first_few([])
+    ('0, 1, 2, 3, 4, ...', 'none')
+    """
+    shown = [str(name) for name in names]
+    return ", ".join(shown[:NAMES_SHOWN]) + (", ..." if len(shown) > NAMES_SHOWN else "") or "none"
 
 
 def stop_the_run(function: Callable[P, R]) -> Callable[P, R]:

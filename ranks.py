@@ -18,6 +18,11 @@ def local_rank() -> int:
     return int(os.environ.get("LOCAL_RANK") or 0)
 
 
+def on_several_machines() -> bool:
+    """Whether processes of the run are, or may be, on other machines; launchers count those on this one."""
+    return world_size() > int(os.environ.get("LOCAL_WORLD_SIZE") or 1)
+
+
 def is_main() -> bool:
     """Whether this process speaks for the run: its bars and summaries are shown."""
     return rank() == 0

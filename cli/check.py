@@ -132,9 +132,13 @@ def _gpu(subject: Subject) -> Check:
 
 
 def _encoder(subject: Subject) -> Check:
+    from transformers.utils.logging import disable_progress_bar
+
     settings = Settings.from_environment()
     default = "minilm" if subject.tasks == [MINI] else default_encoder()
     name = settings.encoder or default
+    # Its bar would stand between the lines.
+    disable_progress_bar()
     StepEncoder(name).encode(["The sign is red."])
     return Check("encoder", "OK", f"{name} loads and embeds")
 

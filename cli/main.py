@@ -7,7 +7,7 @@ import typer
 
 from .. import __version__
 from ..errors import CrystalError
-from . import check, demo, models, paper_prompt, report, run, table
+from . import check, demo, models, paper_prompt, report, run, score, table
 
 HELP = """\
 Commands of lmms-eval-crystal, beside the harness's own `lmms-eval --tasks crystal`.
@@ -34,6 +34,7 @@ app.command("models")(models.run)
 # Extra arguments are those after `--`, which go to lmms-eval.
 app.command("run", context_settings={"allow_extra_args": True})(run.run)
 app.command("check")(check.run)
+app.command("score")(score.run)
 app.command("table")(table.run)
 app.command("report")(report.run)
 app.command("demo")(demo.run)

@@ -27,6 +27,7 @@ FOOTNOTES = (
     "All keys, with image limits, notes and what was tried: crystal-eval models --json",
 )
 
+SHORT_TYPES = {"float16": "FP16", "bfloat16": "BF16"}
 Figures = Mapping[str, float]
 #: Heading, side and cell of each column.
 COLUMNS: dict[str, tuple[Literal["left", "right"], Callable[[Preset, Figures], str]]] = {
@@ -44,7 +45,6 @@ COLUMNS: dict[str, tuple[Literal["left", "right"], Callable[[Preset, Figures], s
 }
 #: Columns that are shown where there is room, the most wanted first.
 DISPENSABLE = ("GPUs", "Memory", "Model", "Type", "Tokens", "Adapter")
-SHORT_TYPES = {"float16": "FP16", "bfloat16": "BF16"}
 #: Characters between two columns.
 GAP = 2
 

@@ -64,7 +64,9 @@ def run(
         extra=context.args,
     )
     folder = wishes.out
-    command = build_command(target, wishes, visible_gpus())
+    # Asking for the GPUs takes seconds, and an API model needs none.
+    gpus = () if target.preset and target.preset.is_api else visible_gpus()
+    command = build_command(target, wishes, gpus)
     for note in command.notes:
         print(f"Note: {note}")
     print(command.text, flush=True)

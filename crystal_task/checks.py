@@ -2,8 +2,9 @@
 
 import hashlib
 import io
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import datasets
 from loguru import logger
@@ -28,13 +29,13 @@ JPEG_END, JPEG_TAIL = b"\xff\xd9", 4096
 BAR_FROM = 500
 
 
-def check_columns(dataset: datasets.Dataset) -> None:
+def check_columns(dataset: datasets.Dataset, required: Sequence[str] = REQUIRED) -> None:
     """Raises ``CrystalError`` where a column is missing or of another type, or where there is no item."""
-    missing = [name for name in REQUIRED if name not in dataset.column_names]
+    missing = [name for name in required if name not in dataset.column_names]
     if missing:
         raise CrystalError(
             f"The dataset has no column {', '.join(missing)} (it has {', '.join(dataset.column_names)}); rename the "
-            "columns of your copy to those of the hub dataset: " + ", ".join(REQUIRED) + "."
+            "columns of your copy to those of the hub dataset: " + ", ".join(required) + "."
         )
     if not len(dataset):
         raise CrystalError("The dataset has no items; point CRYSTAL_DATASET at a copy that has some.")
@@ -100,6 +101,14 @@ def _problem(item: Item) -> str:
     if len(item.options) > 26:
         return f"{len(item.options)} options, more than there are letters"
     return ""
+
+
+class ImageHashes(Protocol):
+    """Images by index, as far as a record needs them."""
+
+    def sha256(self, index: int) -> str:
+        """SHA-256 of the image file; ``unknown`` where it is not at hand."""
+        ...
 
 
 class RawImages:

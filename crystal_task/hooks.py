@@ -71,8 +71,8 @@ def _prepare(
     items = read_items(dataset)
     images = RawImages(dataset)
     check_images(images)
-    _check_device(settings.encoder_device)
-    step_encoder, table = _encoder(settings.encoder or encoder or default_encoder())
+    check_device(settings.encoder_device)
+    step_encoder, table = shared_encoder(settings.encoder or encoder or default_encoder())
     LOADED[task] = LoadedTask(
         version=task_version(task),
         items=items,
@@ -92,13 +92,14 @@ def _prepare(
 
 
 @cache
-def _encoder(name: str) -> tuple[StepEncoder, EmbeddingTable]:
+def shared_encoder(name: str) -> tuple[StepEncoder, EmbeddingTable]:
     """One encoder and one table of embeddings for all tasks and runs of this process that ask for it."""
     encoder = StepEncoder(name)
     return encoder, EmbeddingTable(encoder)
 
 
-def _check_device(device: str) -> None:
+def check_device(device: str) -> None:
+    """Raises ``CrystalError`` where the device that was asked for cannot be used."""
     if not device:
         return
     import torch

@@ -9,6 +9,8 @@ from ..metrics.options import question_with_options, unlabelled
 
 #: The five sources of the benchmark; each has metrics of its own.
 SOURCES = ("mathvision", "scienceqa", "realworldqa", "mmvp", "plotqa")
+#: Twelve digits hold the index of any dataset; a longer run of digits is something else.
+INDEX = re.compile(r"[0-9]{1,12}")
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,8 @@ class Item:
     """A question with its answer, ordered reference steps and options (none: an open question).
 
     ``index`` is the row of the dataset, ``source`` the normalised name of the benchmark that the
-    question comes from, empty where it is not stated.
+    question comes from, empty where it is not stated. ``question_from`` says who supplied the question:
+    ``references``, ``predictions`` where the references have none, or ``none``.
     """
 
     index: int
@@ -25,6 +28,7 @@ class Item:
     reference_steps: tuple[str, ...]
     options: tuple[str, ...] = ()
     source: str = ""
+    question_from: str = "references"
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any], index: int) -> "Item":
@@ -52,6 +56,22 @@ def _listed(values: Any) -> list[str]:
     """The texts of a list; nothing where all are blank, as some copies fill unused columns."""
     texts = [_text(value) for value in values or ()]
     return texts if any(text.strip() for text in texts) else []
+
+
+def item_id(value: object) -> str | None:
+    """One spelling of an item's id in a file: numbers without leading zeros, also as the name of a file.
+
+    None for what can be no id.
+
+    >>> item_id("00012.json"), item_id(12), item_id(" q_12 "), item_id(True)
+    ('12', '12', 'q_12', None)
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # as tables write whole numbers of a column with gaps
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None
+    text = str(value).strip().removesuffix(".json")
+    return str(int(text)) if INDEX.fullmatch(text) else text or None
 
 
 def normalise_source(name: str) -> str:

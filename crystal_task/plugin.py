@@ -29,6 +29,16 @@ def task_version(task: str) -> int:
     return int(yaml.load((TASKS / f"{task}.yaml").read_text("utf-8"), _PlainLoader)["metadata"]["version"])
 
 
+def metric_directions() -> dict[str, bool | None]:
+    """Whether higher is better, by metric, as the task YAMLs say it; None where neither is.
+
+    >>> metric_directions()["match_f1"], metric_directions()["lis"]
+    (True, None)
+    """
+    common = yaml.load((TASKS / "_crystal_common").read_text("utf-8"), _PlainLoader)
+    return {metric["metric"]: metric["higher_is_better"] for metric in common["metric_list"]}
+
+
 class _PlainLoader(yaml.SafeLoader):
     """Reads the YAML of a task without importing the functions that it names."""
 

@@ -107,6 +107,7 @@ def make_record(scored: Scored, image_sha256: str, provenance: Provenance) -> di
             for predicted, reference, similarity in sorted(steps.pairs, key=itemgetter(1))
         ],
         "question": item.question,
+        "question_from": item.question_from,
         "options": list(item.options),
         "reference_answer": item.answer,
         "answer": response.answer,

@@ -20,12 +20,12 @@ from .. import ranks
 from ..errors import stop_the_run
 from ..metrics import EmbeddingTable, ScorerSignature, StepEncoder, StepScores, judge_answer, score_embedded
 from ..metrics.signature import data_hash
-from .checks import RawImages
+from .checks import ImageHashes
 from .cleaning import replace_surrogates
 from .fields import unpack_fields
 from .item import Item
 from .judge import AnswerJudge, JudgeCase
-from .observe import Request, Run, Shard, current_run, generation_signature
+from .observe import Request, Run, current_run, generation_signature
 from .prompt import Prompt
 from .record import Provenance, Reading, Scored, make_record
 from .released import parse_released
@@ -40,19 +40,21 @@ PARSERS = {"ours": parse_response, "released": parse_released}
 class LoadedTask:
     """A CRYSTAL task that the harness has loaded: its items, its encoder, and the records made so far.
 
-    ``table`` holds the embeddings; tasks of one process that use the same encoder share it.
+    ``table`` holds the embeddings; tasks of one process that use the same encoder share it. ``question_from`` says
+    where the questions are from, which the answer rules read: of a dataset, its own.
     """
 
     version: int
     items: list[Item]
-    images: RawImages
+    images: ImageHashes
     prompt: Prompt
     parser: str
     settings: Settings
     encoder: StepEncoder
     table: EmbeddingTable
     judge: AnswerJudge | None = None
-    _noted: tuple[list[str], Shard] | None = None
+    question_from: str = "references"
+    _noted: tuple[Sequence[str], Sequence[Request]] | None = None
     _provenance: Provenance = field(default_factory=Provenance)
     _records: dict[int, tuple[str, dict[str, Any]]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -72,18 +74,24 @@ class LoadedTask:
             tau=self.settings.tau,
             alpha=self.settings.alpha,
             judge=self.judge.name if self.judge else "none",
+            question=self.question_from,
         )
 
     def note(self, texts: list[str], responses: Sequence[list[str]]) -> None:
         """Keeps the responses of the shard for when their records are asked for."""
         run = current_run()
         shard = run.shard_of(responses) if run else None
-        self._records.clear()
-        self._noted = (texts, shard) if shard else None
-        self._provenance = Provenance(scorer=str(self.scorer_signature(run)))
+        provenance = Provenance(scorer=str(self.scorer_signature(run)))
         if run and shard:
             generation = generation_signature(run.model, self.prompt.hash, shard.generation_kwargs)
-            self._provenance = Provenance(run.model.id, self._provenance.scorer, str(generation))
+            provenance = replace(provenance, model=run.model.id, generation=str(generation))
+        self.expect(texts, shard.requests if shard else (), provenance)
+
+    def expect(self, texts: Sequence[str], requests: Sequence[Request], provenance: Provenance) -> None:
+        """Has the texts, which answer the requests, scored in one pass as soon as the record of one is asked for."""
+        self._records.clear()
+        self._noted = (texts, requests) if requests else None
+        self._provenance = provenance
 
     def record(self, index: int, text: str) -> dict[str, Any]:
         """The record of an item, for the given response to it.
@@ -92,9 +100,9 @@ class LoadedTask:
         """
         with self._lock:
             if self._noted:
-                (texts, shard), self._noted = self._noted, None
-                indices = [request.index for request in shard.requests]
-                readings = [self._read(noted, request) for noted, request in zip(texts, shard.requests, strict=True)]
+                (texts, requests), self._noted = self._noted, None
+                indices = [request.index for request in requests]
+                readings = [self._read(noted, request) for noted, request in zip(texts, requests, strict=True)]
                 self._score(indices, readings)
             known, record = self._records.get(index, (None, {}))
             if known != text.strip():

@@ -1,7 +1,7 @@
 """What a user can set from outside, read from the environment in one place."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from platformdirs import user_data_dir
@@ -11,6 +11,8 @@ from ..metrics import ALPHA, TAU
 
 HUB_DATASET = "waybarrios/CRYSTAL"
 APP_NAME = "lmms-eval-crystal"
+#: A threshold is a cosine, a weight a share.
+TAU_RANGE, ALPHA_RANGE = (-1.0, 1.0), (0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -27,18 +29,31 @@ class Settings:
     judge: str
 
     @classmethod
-    def from_environment(cls) -> "Settings":
-        """Reads the environment. Raises ``CrystalError`` for a threshold or weight out of its range."""
+    def from_environment(cls, tau: float = TAU, alpha: float = ALPHA) -> "Settings":
+        """Reads the environment; ``tau`` and ``alpha`` are taken where it does not set them.
+
+        Raises ``CrystalError`` for a threshold or weight out of its range.
+        """
         return cls(
             dataset=_text("CRYSTAL_DATASET") or HUB_DATASET,
             revision=_text("CRYSTAL_REVISION"),
             encoder=_text("CRYSTAL_ENCODER"),
             encoder_device=_text("CRYSTAL_ENCODER_DEVICE"),
-            tau=_number("CRYSTAL_TAU", TAU, -1.0, 1.0),
-            alpha=_number("CRYSTAL_ALPHA", ALPHA, 0.0, 1.0),
+            tau=_number("CRYSTAL_TAU", tau, *TAU_RANGE),
+            alpha=_number("CRYSTAL_ALPHA", alpha, *ALPHA_RANGE),
             prompt_file=_text("CRYSTAL_PROMPT_FILE"),
             judge=_text("CRYSTAL_JUDGE"),
         )
+
+    def with_values(self, tau: float | None, alpha: float | None) -> "Settings":
+        """These settings with another threshold and weight, where they are given.
+
+        Raises ``CrystalError`` for one out of its range.
+        """
+        for name, value, (low, high) in (("tau", tau, TAU_RANGE), ("alpha", alpha, ALPHA_RANGE)):
+            if value is not None and not low <= value <= high:
+                raise CrystalError(f"{name} is {value}; it must be a number from {low:g} to {high:g}.")
+        return replace(self, tau=self.tau if tau is None else tau, alpha=self.alpha if alpha is None else alpha)
 
 
 def data_folder() -> Path:

@@ -94,8 +94,8 @@ def _files(files: list[Path], folder: Path | None = None) -> Location:
     )
 
 
-def open_dataset(location: Location, name: str) -> None:
-    """Opens the data once, to fill the cache that the harness reads and to fail with a sentence."""
+def open_dataset(location: Location, name: str) -> Any:
+    """The test split, opened; this also fills the cache that the harness reads. Raises ``CrystalError``."""
     import datasets
 
     try:
@@ -110,6 +110,7 @@ def open_dataset(location: Location, name: str) -> None:
         raise CrystalError(_hub_advice(name, reason)) from error
     if SPLIT not in splits:
         raise CrystalError(_advice(name, f"its splits are {', '.join(splits)}, none named {SPLIT!r}"))
+    return splits[SPLIT]
 
 
 def _harness_cache() -> str | None:
@@ -124,15 +125,16 @@ def _hub_advice(name: str, reason: str) -> str:
     return (
         f"The dataset {name} could not be fetched from the Hugging Face hub ({reason}). It is gated: accept its terms "
         f"at https://huggingface.co/datasets/{name} and log in with `hf auth login` (or set HF_TOKEN). Without the "
-        "hub, set CRYSTAL_DATASET to a local copy (a save_to_disk folder, parquet or JSONL files), or try the task "
-        "crystal_mini, which needs neither."
+        "hub, set CRYSTAL_DATASET (or --references of crystal-eval score) to a local copy (a save_to_disk folder, "
+        "parquet or JSONL files), or try the task crystal_mini, which needs neither."
     )
 
 
 def _advice(name: str, problem: str) -> str:
     return (
-        f"CRYSTAL_DATASET={name}: {problem}. Set it to a hub id (default {HUB_DATASET}), to a folder written by "
-        "save_to_disk, or to parquet or JSONL files with the columns image, question, answer and reference_steps."
+        f"The dataset {name}: {problem}. Name a hub id (default {HUB_DATASET}), a folder written by save_to_disk, or "
+        "parquet or JSONL files with the columns image, question, answer and reference_steps (in CRYSTAL_DATASET, or "
+        "for crystal-eval score by --references)."
     )
 
 

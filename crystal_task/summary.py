@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from loguru import logger
@@ -61,15 +62,28 @@ def finish(run: Run, results: dict[str, Any]) -> None:
 
 
 def _task_section(run: Run, loaded: LoadedTask, task: Any, means: dict[str, MacroMean]) -> dict[str, Any]:
-    scorer = loaded.scorer_signature(run)
     generation = generation_signature(run.model, loaded.prompt.hash, task.config.generation_kwargs or {})
+    return make_section(
+        run.model.id, loaded.scorer_signature(run), generation, len(loaded.items), loaded.settings.dataset, means
+    )
+
+
+def make_section(
+    model: str,
+    scorer: ScorerSignature,
+    generation: GenerationSignature,
+    of: int,
+    dataset: str,
+    means: Mapping[str, MacroMean],
+) -> dict[str, Any]:
+    """The section of one task in a results file; ``of`` is the number of items that ``dataset`` has."""
     return {
-        "model": run.model.id,
+        "model": model,
         "scorer": str(scorer),
         "generation": str(generation),
         "items": scorer.items,
-        "of": len(loaded.items),
-        "differs_from_paper": differences_from_paper(scorer, generation, loaded.settings.dataset),
+        "of": of,
+        "differs_from_paper": differences_from_paper(scorer, generation, dataset),
         "metrics": {
             name: {"mean": float(mean), "low": mean.low, "high": mean.high, "items": mean.items}
             for name, mean in means.items()

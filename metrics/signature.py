@@ -24,6 +24,15 @@ def data_hash(items: Iterable[tuple[str, str, Sequence[str]]]) -> str:
     return digest.hexdigest()[:8]
 
 
+def signature_fields(text: str) -> dict[str, str]:
+    """What a signature states, by field; nothing for a text that is none.
+
+    >>> signature_fields("crystal|v:1|enc:a/b@c")["enc"], signature_fields("unknown")
+    ('a/b@c', {})
+    """
+    return dict(part.split(":", 1) for part in text.split("|") if ":" in part)
+
+
 def _joined(parts: Iterable[tuple[str, object]]) -> str:
     # A value must not look like a further field.
     return "|".join(f"{key}:{str(value).replace('|', '/')}" for key, value in parts)
@@ -44,6 +53,8 @@ class ScorerSignature:
     tau: float
     alpha: float
     judge: str = "none"
+    #: Who supplied the questions, which the answer rules read; shown where it is not the references.
+    question: str = "references"
 
     def __str__(self) -> str:
         return "crystal|" + _joined(
@@ -58,6 +69,7 @@ class ScorerSignature:
                 "order": "lis",
                 "alpha": self.alpha,
                 "judge": self.judge,
+                **({} if self.question == "references" else {"question": self.question}),
             }.items()
         )
 
@@ -83,7 +95,7 @@ class GenerationSignature:
         >>> str(GenerationSignature.parse("prompt:0f|scripted:yes", "m@unknown", "Replay/chat"))[:42]
         'prompt:0f|system:unknown|model:m@unknown|a'
         """
-        stated = dict(part.split(":", 1) for part in text.split("|") if ":" in part)
+        stated = signature_fields(text)
         names = ("prompt", "system", "dtype", "tokens", "temperature", "pixels")
         values = {name: stated.get(name, "unknown") for name in names}
         return cls(model=model, adapter=adapter, scripted=stated.get("scripted") == "yes", **values)

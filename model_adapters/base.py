@@ -1,8 +1,8 @@
-"""What the models share that answer without weights: arguments, ranks, and the rows of the dataset without images."""
+"""What our models share: what they refuse; and for those without weights also ranks and rows without images."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn
+from typing import Any, ClassVar
 
 import torch
 from accelerate import Accelerator
@@ -12,7 +12,7 @@ from lmms_eval.api.model import lmms
 from loguru import logger as eval_logger
 
 from .. import ranks
-from ..errors import CrystalError
+from ..errors import CrystalError, stop_the_run
 
 # What the harness passes to every model, beside --model_args; nothing here depends on them.
 HARNESS_ARGUMENTS = ("batch_size", "max_batch_size", "device")
@@ -36,17 +36,42 @@ def without_images(dataset: Dataset) -> Dataset:
     return dataset.remove_columns([name for name, kind in dataset.features.items() if isinstance(kind, Image)])
 
 
-class OfflineModel(lmms):
-    """A model of the harness that computes nothing: one answer per item, from the dataset or from a file.
+class TextModel(lmms):
+    """A model of the harness that writes one text per item and has nothing for the other kinds of requests.
 
-    A subclass gives ``model_id``, ``elsewhere`` and ``respond``. It runs in one process and, sharded by
-    the harness, in several, on CPUs too.
+    A subclass gives ``model_id``, the harness's id of it.
+    """
+
+    model_id: ClassVar[str]
+    # Whether its runs keep a journal of responses though the user named no folder for it.
+    keeps_journal: ClassVar[bool]
+
+    @stop_the_run
+    def loglikelihood(self, requests: list[Instance]) -> Any:
+        """Stops the run: there are no likelihoods here."""
+        raise self._no("likelihoods")
+
+    @stop_the_run
+    def generate_until_multi_round(self, requests: list[Instance]) -> Any:
+        """Stops the run: there is no conversation here."""
+        raise self._no("several rounds")
+
+    def _no(self, what: str) -> CrystalError:
+        return CrystalError(f"{self.model_id} writes one text per item; leave out the tasks that ask for {what}.")
+
+
+class OfflineModel(TextModel):
+    """A model that computes nothing: its answers come from the dataset or from a file.
+
+    A subclass gives ``elsewhere`` and ``respond`` too. It runs in one process and, sharded by the harness,
+    in several, on CPUs too.
     """
 
     is_simple = False
+    # What is read or made up costs nothing to make again, and the file may have changed; so not when asked, either.
+    keeps_journal = False
     # True for a stand-in whose answers are no model's; the generation signature says so.
     scripted = False
-    model_id: str
     # The answer to a row of another benchmark, which may be part of the same run.
     elsewhere: str
 
@@ -91,14 +116,3 @@ class OfflineModel(lmms):
         rows = without_images(dataset)
         self.begin(task, rows, indices)
         return rows
-
-    def loglikelihood(self, requests: list[Instance]) -> Any:
-        """Stops the run: there are no likelihoods here."""
-        self._refuse("likelihoods")
-
-    def generate_until_multi_round(self, requests: list[Instance]) -> Any:
-        """Stops the run: there is no conversation here."""
-        self._refuse("several rounds")
-
-    def _refuse(self, what: str) -> NoReturn:
-        raise SystemExit(f"{self.model_id} writes one text per item; leave out the tasks that ask for {what}.")

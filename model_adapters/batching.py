@@ -1,4 +1,4 @@
-"""Batches: requests of like length together, and smaller batches after one that did not fit into memory."""
+"""Batches: requests of like length together, and a batch that does not fit into memory in two halves."""
 
 import gc
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -37,43 +37,77 @@ def buckets(keys: Sequence[Hashable], lengths: Sequence[int]) -> list[list[int]]
 
 
 class Batches:
-    """Runs work in batches of ``size``, which is halved whenever one does not fit, and stays so."""
+    """Runs work in batches of ``size``; one that does not fit into memory is made in halves, and these in theirs.
+
+    What follows is ``size`` again, since a single huge picture may have been the reason. Where two batches
+    have failed, later ones are planned so small that they hold at most half of what the second smallest of
+    these held, and one that fits shows that failures up to its own load had another reason. Load is the
+    number of items times the greatest length among them, which is what padding makes of a batch.
+    """
 
     def __init__(self, size: int) -> None:
         self.size = size
+        self._failed: list[int] = []
 
     def run(
-        self, items: Sequence[Item], work: Callable[[Sequence[Item]], list[Result]], name: Callable[[Item], str]
+        self,
+        items: Sequence[Item],
+        lengths: Sequence[int],
+        work: Callable[[Sequence[Item]], list[Result]],
+        name: Callable[[Item], str],
     ) -> Iterator[list[Result]]:
         """The results of consecutive batches, together one for each item, in order.
 
-        Raises ``CrystalError`` where a single item does not fit, with its ``name``.
+        ``lengths`` are the items' in any unit. Raises ``CrystalError`` where a single item does not fit, with
+        its ``name``.
         """
         start = 0
         while start < len(items):
-            batch = items[start : start + self.size]
-            try:
-                results = work(batch)
-            except RuntimeError as error:
-                if not is_out_of_memory(error):
-                    raise
-                # Only its text: the exception holds the frames, and with them the memory that is needed now.
-                reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            else:
-                yield results
-                start += len(batch)
-                continue
-            free_memory()
-            self._halve(len(batch), name(batch[0]), reason)
+            end = start + self._fitting(lengths[start : start + self.size])
+            yield from self._made(items[start:end], lengths[start:end], work, name)
+            start = end
 
-    def _halve(self, size: int, first: str, reason: str) -> None:
-        if size == 1:
+    def _fitting(self, lengths: Sequence[int]) -> int:
+        """How many of the next items to take, given the lengths of as many as there may be."""
+        if len(self._failed) < 2:
+            return len(lengths)
+        most = sorted(self._failed)[1] // 2
+        return next((count for count in range(len(lengths), 1, -1) if _load(lengths[:count]) <= most), 1)
+
+    def _made(
+        self,
+        batch: Sequence[Item],
+        lengths: Sequence[int],
+        work: Callable[[Sequence[Item]], list[Result]],
+        name: Callable[[Item], str],
+    ) -> Iterator[list[Result]]:
+        try:
+            results = work(batch)
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            # Only its text: the exception holds the frames, and with them the memory that is needed now.
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        else:
+            self._failed = [load for load in self._failed if load > _load(lengths)]
+            yield results
+            return
+        free_memory()
+        if len(batch) == 1:
             raise CrystalError(
-                f"{first} alone does not fit into memory ({reason}); lower max_pixels= or max_tiles=, take a 16-bit "
-                "dtype=, or spread the model over several GPUs with device_map=auto."
+                f"{name(batch[0])} alone does not fit into memory ({reason}); lower max_pixels= or max_tiles=, take a "
+                "16-bit dtype=, or spread the model over several GPUs with device_map=auto."
             )
-        self.size = size // 2
-        eval_logger.warning(f"A batch of {size} does not fit into memory ({reason}); from here on {self.size} at once.")
+        eval_logger.warning(f"A batch of {len(batch)} does not fit into memory ({reason}) and is made in two parts.")
+        self._failed.append(_load(lengths))
+        half = len(batch) // 2
+        yield from self._made(batch[:half], lengths[:half], work, name)
+        yield from self._made(batch[half:], lengths[half:], work, name)
+
+
+def _load(lengths: Sequence[int]) -> int:
+    """What a batch of these lengths holds once it is padded; a length of 0 is one that is not known."""
+    return len(lengths) * max(1, *lengths)
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from typing import Any
 
+import torch.distributed as dist
 from lmms_eval.api.instance import GenerationResult, Instance
 from loguru import logger
 from tqdm import tqdm
@@ -20,6 +21,8 @@ from .batching import buckets
 
 #: The module of the harness that logs a speed each time an adapter is called; it adds them up as well.
 SPEEDS = "lmms_eval.models.model_utils.gen_metrics"
+#: Ways of Accelerate to spread a model over processes that must call it equally often.
+LOCKSTEP = ("FSDP", "DEEPSPEED", "MEGATRON_LM")
 #: Where a request stands in the list that the harness gave.
 Place = int
 Generate = Callable[[list[Instance]], list[Any]]
@@ -30,10 +33,13 @@ def call_all(lm: Any, generate: Generate, requests: Sequence[Instance], missing:
     """Has the requests at the places ``missing`` answered; ``keep`` gets each response once it is made.
 
     ``keep`` may be called from several threads at once. ``generate`` is the model's own ``generate_until``.
+    Where all ranks must call the model equally often, each of them calls this, with nothing missing too.
     """
-    if not missing:
+    if in_step(lm):
+        _by_batch(lm, generate, requests, missing, keep, _most_of_all_ranks)
+    elif not missing:
         return
-    if hasattr(lm, "maybe_forward_with_tool"):
+    elif hasattr(lm, "maybe_forward_with_tool"):
         _by_coroutine(lm, generate, requests, missing, keep)
     elif hasattr(lm, "num_concurrent"):
         _by_call(lm, generate, requests, missing, keep)
@@ -41,15 +47,55 @@ def call_all(lm: Any, generate: Generate, requests: Sequence[Instance], missing:
         _by_batch(lm, generate, requests, missing, keep)
 
 
-def _by_batch(lm: Any, generate: Generate, requests: Sequence[Instance], missing: Sequence[Place], keep: Keep) -> None:
+def _by_batch(
+    lm: Any,
+    generate: Generate,
+    requests: Sequence[Instance],
+    missing: Sequence[Place],
+    keep: Keep,
+    rounds: Callable[[int], int] = int,
+) -> None:
+    """``rounds`` tells how often the model must be called, from how many batches are missing here."""
     wanted = set(missing)
-    for batch in batches(lm, requests):
-        # Batches of the whole list, so that after a kill the same items share a batch as would have without.
-        places = [place for place in batch if place in wanted]
-        if places:
-            logger.debug(f"Journal: generating {[requests[place].doc_id for place in places]}")
-            made = generate([requests[place] for place in places])
-            keep(dict(zip(places, made, strict=True)))
+    # Batches of the whole list, so that after a kill the same items share a batch as would have without.
+    shares = [[place for place in batch if place in wanted] for batch in batches(lm, requests)]
+    shares = [places for places in shares if places]
+    idle = rounds(len(shares)) - len(shares)
+    for places in shares:
+        logger.debug(f"Journal: generating {[requests[place].doc_id for place in places]}")
+        for made in _made(lm, generate, [requests[place] for place in places]):
+            keep({places[index]: output for index, output in made.items()})
+    # A rank without requests cannot take part, as in the harness itself.
+    for _ in range(idle if requests else 0):
+        generate([requests[-1]])
+
+
+def in_step(lm: Any) -> bool:
+    """Whether the processes of the run must call the model equally often, since they compute each call together.
+
+    vLLM does where its own arguments spread it over processes, of data parallelism too: its engines ask
+    each other after every step whether one of them has work left. After a kill the processes have unequal
+    shares left, and one that called the model less often would leave the others waiting for ever.
+    """
+    if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
+        return False
+    spread = getattr(getattr(lm, "accelerator", None), "distributed_type", "")
+    parallel = max(getattr(lm, name, 1) or 1 for name in ("tensor_parallel_size", "data_parallel_size"))
+    return parallel > 1 or str(getattr(spread, "value", spread)) in LOCKSTEP
+
+
+def _most_of_all_ranks(count: int) -> int:
+    counts = [0] * dist.get_world_size()
+    dist.all_gather_object(counts, count)
+    return max(counts)
+
+
+def _made(lm: Any, generate: Generate, batch: list[Instance]) -> Iterator[Mapping[int, Any]]:
+    """The responses to a batch by their places in it, all at once or in the parts that the model makes of it."""
+    if hasattr(lm, "generate_batches"):
+        yield from lm.generate_batches(batch)
+    else:
+        yield dict(zip(range(len(batch)), generate(batch), strict=True))
 
 
 def batches(lm: Any, requests: Sequence[Instance]) -> list[list[Place]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from transformers import GenerationConfig
+from transformers import GenerationConfig, RepetitionPenaltyLogitsProcessor
 
 from ..errors import CrystalError
 
@@ -110,6 +110,29 @@ def greedy_config(network: Any, tokenizer: Any) -> GenerationConfig:
     if "pad_token_id" not in kept and "eos_token_id" in kept:
         kept["pad_token_id"] = min(_as_list(kept["eos_token_id"]))
     return GenerationConfig(**kept, do_sample=False)
+
+
+class UnpaddedPenalty(RepetitionPenaltyLogitsProcessor):
+    """The repetition penalty of transformers over what was really asked and written, in a batch as alone.
+
+    Many releases take the padding for a part of the prompt, and so penalise its token, which may be an
+    end of the text, in padded rows only. Some also fail at ids that a model reads and never writes.
+    """
+
+    def __init__(self, penalty: float, padding: torch.Tensor) -> None:
+        super().__init__(penalty)
+        # Tokens before the first real one, of each row: (batch,).
+        self._padding = padding
+
+    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+        """``scores`` (rows, vocabulary) with the penalty for the tokens of ``input_ids`` (rows, length)."""
+        rows, length = input_ids.shape
+        # A row for each beam.
+        padding = self._padding.repeat_interleave(rows // len(self._padding))[:, None]
+        places = torch.arange(length, device=input_ids.device)
+        counted = (places >= padding) & (input_ids < scores.shape[-1])
+        # The row's own first token in their place: each token counts once, however often it stands there.
+        return super().__call__(torch.where(counted, input_ids, input_ids.gather(1, padding)), scores)
 
 
 def end_tokens(config: GenerationConfig) -> list[int]:

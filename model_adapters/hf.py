@@ -3,21 +3,21 @@
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import Any, NoReturn
+from itertools import islice
+from typing import Any
 
 import torch
 from accelerate import Accelerator, InitProcessGroupKwargs
 from lmms_eval.api.instance import GenerationResult, Instance, TokenCounts
-from lmms_eval.api.model import lmms
 from loguru import logger as eval_logger
 from tqdm import tqdm
 
 from .. import ranks
 from ..errors import CrystalError, stop_the_run
-from .base import refuse_unknown
+from .base import TextModel, refuse_unknown
 from .batching import Batches, buckets
 from .conversation import ChatFormat, Conversation, model_inputs
-from .generation import Decoding, end_tokens, greedy_config, written
+from .generation import Decoding, UnpaddedPenalty, end_tokens, greedy_config, written
 from .image_limits import set_image_limits
 from .lengths import Lengths
 from .loading import Checkpoint, choose_dtype
@@ -32,7 +32,7 @@ AUTO_BATCH_SIZE = 32
 PRESET_ARGUMENTS = ("revision", "attn_implementation", "min_pixels", "max_pixels", "max_tiles", "trust_remote_code")
 
 
-class CrystalHF(lmms):
+class CrystalHF(TextModel):
     """``--model crystal_hf --model_args pretrained=HUB_ID|FOLDER`` or ``preset=NAME``.
 
     Further arguments: ``revision``; ``dtype`` (auto: float32 on a CPU; on a GPU the preset's, else
@@ -46,7 +46,9 @@ class CrystalHF(lmms):
     differs with the batch, as on any hardware.
     """
 
+    model_id = MODEL_ID
     is_simple = False
+    keeps_journal = True
 
     @stop_the_run
     def __init__(
@@ -96,7 +98,7 @@ class CrystalHF(lmms):
         self._before = limits.before
         self._chat = ChatFormat(self._processor)
         self.system_prompt = self._chat.system_prompt
-        self._lengths = Lengths(_area_limit(self.max_pixels))
+        self._lengths = Lengths(limits.largest_area)
 
         weights_on = torch.device("cpu") if placement == "cpu" else self.device
         self._dtype = choose_dtype(_text("dtype", dtype), suggested, weights_on)
@@ -108,7 +110,7 @@ class CrystalHF(lmms):
 
     @property
     def batch_size(self) -> int:
-        """How many requests are generated together; it falls where they do not fit into memory."""
+        """How many requests are generated together, where as many fit into memory."""
         return self._batches.size
 
     def request_length(self, request: Instance) -> int:
@@ -122,31 +124,33 @@ class CrystalHF(lmms):
 
         The count of a text that reached ``max_new_tokens`` is that limit; an end token is not counted.
         """
-        # Repeated only to keep all ranks equally busy, which nothing here needs; they never reach scoring.
-        results = [GenerationResult("", TokenCounts()) for _ in requests]
-        places = [place for place, request in enumerate(requests) if not request.metadata.get("__padding_only__")]
-        asked = [requests[place] for place in places]
-        progress = tqdm(
-            total=len(asked),
-            desc="Generating",
-            # One batch is over before a bar says anything; whoever sends single batches has a bar of their own.
-            disable=self.rank != 0 or len(asked) <= self.batch_size,
-        )
-        with progress:
-            for place, result in self._generate(asked):
-                results[places[place]] = result
-                progress.update()
-        return results
+        results: dict[int, GenerationResult] = {}
+        # One batch is over before a bar says anything; whoever sends single batches has a bar of their own.
+        hidden = self.rank != 0 or len(requests) <= self.batch_size
+        with tqdm(total=len(requests), desc="Generating", disable=hidden) as progress:
+            for made in self.generate_batches(requests):
+                results |= made
+                progress.update(len(made))
+        return [results[place] for place in range(len(requests))]
 
-    def _generate(self, requests: Sequence[Instance]) -> Iterator[tuple[int, GenerationResult]]:
-        """The results with their places in ``requests``, as they are made."""
-        decodings = [Decoding.of_request(request.args[2]) for request in requests]
-        for bucket in buckets(decodings, [self.request_length(request) for request in requests]):
-            decoding = decodings[bucket[0]]
-            together = [requests[place] for place in bucket]
-            places = iter(bucket)
-            for results in self._batches.run(together, partial(self._write, decoding=decoding), name=_name):
-                yield from ((next(places), result) for result in results)
+    def generate_batches(self, requests: Sequence[Instance]) -> Iterator[dict[int, GenerationResult]]:
+        """The results of each batch as soon as it is made, by their places in ``requests``."""
+        # Repeated only to keep all ranks equally busy, which nothing here needs; they never reach scoring.
+        padding = {place for place, request in enumerate(requests) if request.metadata.get("__padding_only__")}
+        yield {place: GenerationResult("", TokenCounts()) for place in padding}
+        asked = [place for place in range(len(requests)) if place not in padding]
+        decodings = [Decoding.of_request(requests[place].args[2]) for place in asked]
+        lengths = [self.request_length(requests[place]) for place in asked]
+        for bucket in buckets(decodings, lengths):
+            batches = self._batches.run(
+                [requests[asked[index]] for index in bucket],
+                [lengths[index] for index in bucket],
+                partial(self._write, decoding=decodings[bucket[0]]),
+                _name,
+            )
+            places = iter(asked[index] for index in bucket)
+            for results in batches:
+                yield dict(zip(islice(places, len(results)), results, strict=True))
 
     def _write(self, requests: Sequence[Instance], decoding: Decoding) -> list[GenerationResult]:
         """The texts of one batch. Where the number of images differs, processors want the items apart."""
@@ -165,8 +169,14 @@ class CrystalHF(lmms):
     def _write_batch(self, conversations: Sequence[Conversation], decoding: Decoding) -> list[GenerationResult]:
         inputs = model_inputs(self._processor, conversations).to(self._model.device, self._dtype)
         read = inputs["attention_mask"].sum(dim=1).tolist()
+        arguments = decoding.arguments()
+        # Passed as 1, which is none, since generate would add its own to ours.
+        penalty = arguments.pop("repetition_penalty", self._model.generation_config.repetition_penalty) or 1.0
+        if penalty != 1.0:
+            padding = (inputs["attention_mask"] == 0).sum(dim=1)
+            arguments |= {"repetition_penalty": 1.0, "logits_processor": [UnpaddedPenalty(float(penalty), padding)]}
         with torch.inference_mode():
-            tokens = self._model.generate(**inputs, **decoding.arguments())
+            tokens = self._model.generate(**inputs, **arguments)
         rows = written(tokens[:, inputs["input_ids"].shape[1] :], self._ends)
         tokenizer = self._processor.tokenizer
         texts = [tokenizer.decode(row, skip_special_tokens=True, clean_up_tokenization_spaces=False) for row in rows]
@@ -174,17 +184,6 @@ class CrystalHF(lmms):
             GenerationResult(decoding.cut(text), TokenCounts(input_tokens=count, output_tokens=len(row)))
             for text, row, count in zip(texts, rows, read, strict=True)
         ]
-
-    def loglikelihood(self, requests: list[Instance]) -> Any:
-        """Stops the run: ``crystal_hf`` generates."""
-        self._refuse("likelihoods")
-
-    def generate_until_multi_round(self, requests: list[Instance]) -> Any:
-        """Stops the run: ``crystal_hf`` answers once."""
-        self._refuse("several rounds")
-
-    def _refuse(self, what: str) -> NoReturn:
-        raise SystemExit(f"{MODEL_ID} writes one text per item; leave out the tasks that ask for {what}.")
 
 
 def _with_preset(pretrained: object, preset: object, given: dict[str, Any]) -> tuple[str, str | None, dict[str, Any]]:
@@ -261,7 +260,3 @@ def _flag(name: str, value: object) -> bool | None:
     if value is None or isinstance(value, bool):
         return value
     raise CrystalError(f"{MODEL_ID} takes True or False as {name}=, not {value}.")
-
-
-def _area_limit(largest: str | None) -> int | None:
-    return int(largest) if largest and largest.isdecimal() else None

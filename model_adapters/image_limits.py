@@ -16,12 +16,14 @@ class ImageLimits:
 
     ``before`` is what a picture is brought to before the processor sees it; ``least`` and ``largest`` are
     what the generation signature shows, in pixels (``3136``, ``12845056``) or, where a family cuts tiles
-    of one size, as their number and size (``12x448x448``).
+    of one size, as their number and size (``12x448x448``). ``largest_area`` is
+    the limit among these that is an area, in pixels.
     """
 
     before: PixelLimits
     least: str | None
     largest: str | None
+    largest_area: int | None = None
 
 
 def set_image_limits(
@@ -39,15 +41,17 @@ def set_image_limits(
     _set_tiles(images, max_tiles)
     size = dict(getattr(images, "size", None) or {})
     if hasattr(images, "merge_size") and all(size.get(key) for key in AREA_KEYS):
-        areas = dict(zip(AREA_KEYS, _areas(size, min_pixels, max_pixels), strict=True))
+        least, largest = _areas(size, min_pixels, max_pixels)
+        areas = dict(zip(AREA_KEYS, (least, largest), strict=True))
         images.size = {**{key: value for key, value in size.items() if value}, **areas}
         # The same under the names that transformers 4 reads.
-        for name, area in zip(("min_pixels", "max_pixels"), areas.values(), strict=True):
+        for name, area in (("min_pixels", least), ("max_pixels", largest)):
             if hasattr(images, name):
                 setattr(images, name, area)
-        return ImageLimits(PixelLimits(), *map(str, areas.values()))
+        return ImageLimits(PixelLimits(), str(least), str(largest), largest_area=largest)
     shown = [str(limit) for limit in (max_pixels, _tiles_text(images)) if limit]
-    return ImageLimits(PixelLimits(min_pixels, max_pixels), str(min_pixels or "") or None, ",".join(shown) or None)
+    before = PixelLimits(min_pixels, max_pixels)
+    return ImageLimits(before, str(min_pixels or "") or None, ",".join(shown) or None, largest_area=max_pixels)
 
 
 def _areas(size: dict[str, int], min_pixels: int | None, max_pixels: int | None) -> tuple[int, int]:

@@ -12,7 +12,7 @@ import os
 import shutil
 import threading
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import dropwhile
 from pathlib import Path
@@ -31,6 +31,17 @@ OPEN, FINISHED = "open", "finished"
 NoneType = type(None)
 #: Of a whole other run everything differs; this many differences tell a user which run it was.
 DIFFERENCES_SHOWN = 3
+
+
+class NotThisRun(CrystalError):
+    """A journal that holds responses of another run, or does not tell whose they are.
+
+    ``what`` is what is wrong and where, without what a user who asked for this journal can do about it.
+    """
+
+    def __init__(self, what: str, advice: str) -> None:
+        super().__init__(f"{what}; {advice}.")
+        self.what = what
 
 
 @dataclass(frozen=True)
@@ -95,12 +106,19 @@ class Journal:
     """The journal of a run as one of its processes sees it.
 
     ``entries`` are the responses that earlier processes left, of any rank; what this one appends goes to a
-    file of its own. ``identity`` is what ``identity.run_identity`` returns. Raises ``CrystalError`` where
-    the folder cannot be written, or holds responses of a run that ``identity`` does not describe, or of one
-    that a damaged header does not tell.
+    file of its own. ``identity`` is what ``identity.run_identity`` returns, and ``image_of`` tells the
+    SHA-256 of the image that a response is about, or None where that is not known. Raises ``NotThisRun``
+    where the folder holds responses of a run that these do not describe, or of one that a damaged header
+    does not tell, and another ``CrystalError`` where it cannot be written.
     """
 
-    def __init__(self, folder: Path, identity: Mapping[str, Any], rank: int = 0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        identity: Mapping[str, Any],
+        rank: int = 0,
+        image_of: Callable[[Key], str | None] = lambda key: None,
+    ) -> None:
         self.folder = folder
         self.open = folder / OPEN
         self.entries: dict[Key, Entry] = {}
@@ -112,6 +130,9 @@ class Journal:
             known = self.entries.get(entry.key)
             if known is None or known.failed:
                 self.entries[entry.key] = entry
+        # By every rank and before anything is generated: all ranks decide alike.
+        for key, entry in self.entries.items():
+            _check_image(self.open, entry, image_of(key))
         try:
             self.open.mkdir(parents=True, exist_ok=True)
             self._write([self._header])
@@ -176,14 +197,14 @@ def _typed(value: Any, *types: type) -> Any:
 def _read(folder: Path, identity: Mapping[str, Any]) -> Iterator[Entry]:
     """All entries under a folder, in files' order.
 
-    Raises ``CrystalError`` for those of another run, and where a file does not say of which run it is.
+    Raises ``NotThisRun`` for those of another run, and where a file does not say of which run it is.
     """
     for file in sorted(folder.glob("*.jsonl")):
         try:
             lines = list(_whole_lines(file))
         except OSError as error:
-            raise CrystalError(
-                f"The journal {file} cannot be read ({error.strerror}); make it readable, or delete it."
+            raise NotThisRun(
+                f"The journal {file} cannot be read ({error.strerror})", "make it readable, or delete it"
             ) from error
         if not lines:
             continue  # killed before its header was whole
@@ -220,19 +241,29 @@ def _is_header(fields: Mapping[str, Any]) -> bool:
 def _check(file: Path, header: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
     folder, edition = file.parent, header.get(MARK, EDITION)
     if type(edition) is not int or edition != EDITION:
-        raise CrystalError(
-            f"The journal in {folder} has edition {edition!r} of the format, and this version reads edition "
-            f"{EDITION}; finish that run with the version that began it, or delete the folder."
+        raise NotThisRun(
+            f"The journal in {folder} has edition {edition!r} of the format, and this version reads edition {EDITION}",
+            "finish that run with the version that began it, or delete the folder",
         )
     if not _is_header(header):
         # Its responses may be this run's, and may have been paid for: to stop is safer than to make them again.
-        raise CrystalError(
-            f"The journal {file} cannot be read, since its first line is damaged; repair it or move the file away."
+        raise NotThisRun(
+            f"The journal {file} cannot be read, since its first line is damaged", "repair it or move the file away"
         )
     found = differences(header, identity)
     if found:
         shown = "; ".join(found[:DIFFERENCES_SHOWN]) + ("; and more" if len(found) > DIFFERENCES_SHOWN else "")
-        raise CrystalError(
-            f"The journal in {folder} holds responses of another run, and they must not be mixed: {shown}; repeat that "
-            "run's command to finish it, set CRYSTAL_JOURNAL to another folder, or delete this one to start anew."
+        raise NotThisRun(
+            f"The journal in {folder} holds responses of another run, and they must not be mixed: {shown}",
+            "repeat that run's command to finish it, set CRYSTAL_JOURNAL to another folder, or delete this one to "
+            "start anew",
+        )
+
+
+def _check_image(folder: Path, entry: Entry, image: str | None) -> None:
+    if image is not None and not entry.failed and entry.image != image:
+        raise NotThisRun(
+            f"The journal in {folder} holds responses of another dataset: the image of item {entry.key.doc_id} of "
+            f"{entry.key.task} was {entry.image} and is now {image}",
+            "set CRYSTAL_JOURNAL to another folder, or delete this one to start anew",
         )

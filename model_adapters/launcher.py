@@ -36,8 +36,10 @@ def ending_with_launcher() -> Iterator[None]:
 
 
 def _watch(launcher: int, over: threading.Event) -> None:
-    while not over.wait(POLL_SECONDS):
-        if os.getppid() != launcher:
-            logger.error(f"The launcher of this process ({launcher}) is gone, so it ends; what it made is kept.")
-            # Not SystemExit: the main thread may wait for another rank, for ever.
-            os._exit(1)
+    # At once, too: the launcher may have been killed while the weights were loading.
+    while os.getppid() == launcher:
+        if over.wait(POLL_SECONDS):
+            return
+    logger.error(f"The launcher of this process ({launcher}) is gone, so it ends; what it made is kept.")
+    # Not SystemExit: the main thread may wait for another rank, for ever.
+    os._exit(1)

@@ -5,9 +5,9 @@ from pathlib import Path
 from datasets import Dataset
 from loguru import logger as eval_logger
 
-from ..errors import CrystalError, stop_the_run
+from ..errors import CrystalError, first_few, stop_the_run
 from .base import OfflineModel, refuse_unknown
-from .predictions import NAMES_SHOWN, read_predictions
+from .predictions import read_predictions
 
 
 class CrystalReplay(OfflineModel):
@@ -40,11 +40,10 @@ class CrystalReplay(OfflineModel):
         self.predictions.check_indices(len(rows), f"the dataset of {task}")
         missing = sorted(indices - self.predictions.keys())
         if missing:
-            shown = ", ".join(map(str, missing[:NAMES_SHOWN])) + (", ..." if len(missing) > NAMES_SHOWN else "")
             share = f" (rank {self.rank} of {self.world_size}, its share)" if self.world_size > 1 else ""
             eval_logger.warning(
                 f"{task}: {len(missing)} of {len(indices)} items have no prediction in {self.predictions.source}"
-                f"{share} and count as complete misses: {shown}."
+                f"{share} and count as complete misses: {first_few(missing)}."
             )
 
     def respond(self, rows: Dataset, index: int) -> str:

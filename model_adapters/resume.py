@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,31 +22,25 @@ from tqdm import tqdm
 from .. import ranks
 from ..crystal_task.observe import Run, leaf_tasks
 from ..crystal_task.response import text_status
-from ..crystal_task.scoring import LoadedTask, loaded_task
+from ..crystal_task.scoring import loaded_task
 from ..crystal_task.settings import APP_NAME
 from ..errors import CrystalError, stop_the_run
-from .base import OfflineModel
 from .calling import Place, call_all, quietly
 from .identity import digest, run_hash, run_identity, without_secrets
-from .journal import EDITION, Entry, Journal, Key
+from .journal import EDITION, Entry, Journal, Key, NotThisRun
 from .launcher import ending_with_launcher
 from .saving import forget, when_saved
-
-#: What a failed call comes back as; it is no response of the model.
-#: The module of the adapter whose runs keep a journal unasked.
-OWN_ADAPTER = f"{__package__}.hf"
-#: Ways to spread a model over processes that must call it equally often.
-LOCKSTEP = ("FSDP", "DEEPSPEED", "MEGATRON_LM")
 
 
 @contextmanager
 def journaled(lm: Any, run: Run, cli_args: Any = None) -> Iterator[None]:
     """While the context lasts, the responses of ``lm`` go through the journal, if this run keeps one.
 
-    ``CRYSTAL_JOURNAL`` names its folder, for any model; ``off`` turns it off. Without it ``crystal_hf`` keeps
-    one under ``CRYSTAL_CACHE_DIR``, in a folder for each command. Leaving the context without an error marks
-    the journal finished once the harness has written its results. Ends the process with a sentence where the
-    journal belongs to another run or its folder cannot be written.
+    ``CRYSTAL_JOURNAL`` names its folder, for any model; ``off`` turns it off. Without it a model whose class
+    says ``keeps_journal`` keeps one under ``CRYSTAL_CACHE_DIR``, in a folder for each command, but not on
+    several machines, where that is not one folder. Leaving the context without an error marks the journal
+    finished once the harness has written its results. Ends the process with a sentence where a journal that
+    was asked for belongs to another run or its folder cannot be written.
     """
     forget()
     resumption = _begin(lm, run, cli_args)
@@ -66,29 +60,41 @@ def journaled(lm: Any, run: Run, cli_args: Any = None) -> Iterator[None]:
 @stop_the_run
 def _begin(lm: Any, run: Run, cli_args: Any) -> Resumption | None:
     folder = os.environ.get("CRYSTAL_JOURNAL", "").strip()
-    # What is read from a file or made up costs nothing to make again, and the file may have changed.
-    if folder.lower() == "off" or isinstance(lm, OfflineModel):
+    keeps = getattr(lm, "keeps_journal", None)
+    if folder.lower() == "off" or keeps is False or not (folder or keeps):
         return None
-    unasked = not folder
-    if unasked and not any(base.__module__ == OWN_ADAPTER for base in type(lm).__mro__):
+    if not folder and ranks.on_several_machines():
+        if ranks.is_main():
+            logger.info(
+                "Journal: none, since this run is on several machines; for one that they share, set CRYSTAL_JOURNAL to "
+                "a folder that all of them see."
+            )
         return None
-    if _in_lockstep(lm):
-        logger.warning("This model runs in lockstep over several processes, so it keeps no journal and cannot resume.")
-        return None
-    path = default_folder(run, cli_args) if unasked else Path(folder)
-    try:
-        journal = Journal(path, run_identity(run, cli_args), ranks.rank())
-    except CrystalError as error:
-        if not unasked:
-            raise
-        logger.warning(str(error))
-        return None
-    tasks = {
-        str(task.config.task): ours
-        for task in leaf_tasks(run.tasks)
-        if (ours := loaded_task(getattr(task, "eval_docs", None)))
-    }
-    return Resumption(lm, journal, tasks)
+    images, identity = _Images(run), run_identity(run, cli_args)
+    if folder:
+        return Resumption(lm, Journal(Path(folder), identity, ranks.rank(), images.of), images.of)
+    journal = _unasked(default_folder(run, cli_args), identity, images)
+    return None if journal is None else Resumption(lm, journal, images.of)
+
+
+def _unasked(default: Path, identity: Mapping[str, Any], images: _Images) -> Journal | None:
+    """The journal of a run that asked for none: it must not stop that run, nor lend it responses of another.
+
+    One that does not belong to the run stays as it is, and a second folder is taken, or a third. The same
+    command ends at the same folder again, and so do all ranks.
+    """
+    folder, number = default, 1
+    while True:
+        try:
+            return Journal(folder, identity, ranks.rank(), images.of)
+        except NotThisRun as error:
+            number += 1
+            folder = default.with_name(f"{default.name}-{number}")
+            if ranks.is_main():
+                logger.warning(f"{error.what}; it is left as it is, and this run keeps its own in {folder}.")
+        except CrystalError as error:
+            logger.warning(str(error))
+            return None
 
 
 def default_folder(run: Run, cli_args: Any = None) -> Path:
@@ -97,16 +103,32 @@ def default_folder(run: Run, cli_args: Any = None) -> Path:
     return Path(root) / "journal" / f"{run_hash(run, cli_args)}-v{EDITION}"
 
 
+class _Images:
+    """The images of this package's tasks, which are part of what a response answers."""
+
+    def __init__(self, run: Run) -> None:
+        self._tasks = {
+            str(task.config.task): ours
+            for task in leaf_tasks(run.tasks)
+            if (ours := loaded_task(getattr(task, "eval_docs", None)))
+        }
+
+    def of(self, key: Key) -> str | None:
+        """SHA-256 of the image of an item; None for the tasks of others, and where there is no such item."""
+        ours = self._tasks.get(key.task)
+        return ours.images.sha256(int(key.doc_id)) if ours and key.doc_id in range(len(ours.images)) else None
+
+
 class Resumption:
     """A model together with its journal: answers what is known, has the rest made, and writes that down.
 
-    ``tasks`` are this package's tasks by name; their images are part of what a response answers.
+    ``image_of`` tells the SHA-256 of the image that a response is about, or None.
     """
 
-    def __init__(self, lm: Any, journal: Journal, tasks: Mapping[str, LoadedTask]) -> None:
+    def __init__(self, lm: Any, journal: Journal, image_of: Callable[[Key], str | None]) -> None:
         self.lm = lm
         self.journal = journal
-        self.tasks = tasks
+        self._image_of = image_of
         self._generate = lm.generate_until
         self._asked: Counter[tuple[Any, ...]] = Counter()
         self._told = False
@@ -155,20 +177,7 @@ class Resumption:
 
     def _known(self, key: Key | None) -> Any:
         entry = self.journal.entries.get(key) if key else None
-        if key is None or entry is None or entry.failed:
-            return None
-        image = self._image(key)
-        if entry.image != image:
-            raise CrystalError(
-                f"The journal in {self.journal.open} holds responses of another dataset: the image of item "
-                f"{key.doc_id} of {key.task} was {entry.image} and is now {image}; set CRYSTAL_JOURNAL to another "
-                "folder, or delete this one to start anew."
-            )
-        return entry.output()
-
-    def _image(self, key: Key) -> str | None:
-        ours = self.tasks.get(key.task)
-        return ours.images.sha256(int(key.doc_id)) if ours else None
+        return None if entry is None or entry.failed else entry.output()
 
     def _entries(self, made: Iterable[tuple[Key | None, Any]]) -> Iterator[Entry]:
         for key, output in made:
@@ -178,7 +187,7 @@ class Resumption:
                 continue
             failed = text_status(text) == "failed"
             # An error of a server may repeat the key that it was sent.
-            yield Entry(key, without_secrets(text) if failed else text, tokens, self._image(key), failed)
+            yield Entry(key, without_secrets(text) if failed else text, tokens, self._image_of(key), failed)
 
     def _tell(self, keys: list[Key | None], outputs: list[Any]) -> None:
         if self._told:
@@ -199,10 +208,3 @@ class Resumption:
 
 def _plain(doc_id: Any) -> int | str:
     return doc_id if isinstance(doc_id, int | str) else str(doc_id)
-
-
-def _in_lockstep(lm: Any) -> bool:
-    """Whether the processes of a run must call the model equally often; after a kill they have unequal shares left."""
-    spread = getattr(getattr(lm, "accelerator", None), "distributed_type", "")
-    parallel = max(getattr(lm, name, 1) or 1 for name in ("_tp_world_size", "data_parallel_size"))
-    return parallel > 1 or str(getattr(spread, "value", spread)) in LOCKSTEP

@@ -64,11 +64,18 @@ def chat_template(turn: str, answer: str, image: str, video: str = "", begin: st
     )
 
 
-def make_tokenizer(special: Sequence[str], end: str, padding: str, **more: Any) -> PreTrainedTokenizerFast:
+def make_tokenizer(
+    special: Sequence[str],
+    end: str,
+    padding: str,
+    kind: type[PreTrainedTokenizerFast] = PreTrainedTokenizerFast,
+    **more: Any,
+) -> PreTrainedTokenizerFast:
     """A byte-level BPE tokenizer, which encodes any text without an unknown token.
 
-    ``more`` goes to the tokenizer class: the beginning of a text, or the names that a processor looks
-    its markers up by (``extra_special_tokens``).
+    ``kind`` is the class that the processors of some families insist on. ``more`` goes to that
+    class: the beginning of a text, or the names that a processor looks its markers up by
+    (``extra_special_tokens``).
     """
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -81,8 +88,14 @@ def make_tokenizer(special: Sequence[str], end: str, padding: str, **more: Any) 
     )
     bpe.train_from_iterator(CORPUS, trainer)
     named = {end, padding, more.get("bos_token"), *more.get("extra_special_tokens", {}).values()}
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=bpe, eos_token=end, pad_token=padding, model_max_length=CONTEXT_LENGTH, **more
+    tokenizer = kind(
+        tokenizer_object=bpe,
+        eos_token=end,
+        pad_token=padding,
+        model_max_length=CONTEXT_LENGTH,
+        # As real checkpoints state it; transformers 4 adds token types otherwise, which no text model takes.
+        model_input_names=["input_ids", "attention_mask"],
+        **more,
     )
     tokenizer.add_tokens([token for token in special if token not in named], special_tokens=True)
     return tokenizer

@@ -8,6 +8,7 @@ from transformers import (
     Qwen2_5_VLConfig,
     Qwen2_5_VLForConditionalGeneration,
     Qwen2_5_VLProcessor,
+    Qwen2Tokenizer,
     Qwen2VLImageProcessor,
     Qwen2VLVideoProcessor,
     Qwen3VLConfig,
@@ -48,7 +49,7 @@ def build_tiny_qwen2_5_vl(path: str | Path) -> Path:
     It loads as any checkpoint does, for one with the harness's own ``qwen2_5_vl``:
     ``--model qwen2_5_vl --model_args pretrained=PATH,device=cpu,device_map=cpu``.
     """
-    tokenizer = make_tokenizer(SPECIAL, end="<|im_end|>", padding="<|endoftext|>")
+    tokenizer = make_tokenizer(SPECIAL, end="<|im_end|>", padding="<|endoftext|>", kind=Qwen2Tokenizer)
     config = Qwen2_5_VLConfig(
         text_config=_text(tokenizer),
         vision_config=VISION | {"fullatt_block_indexes": [1]},
@@ -65,7 +66,7 @@ def build_tiny_qwen2_5_vl(path: str | Path) -> Path:
 
 def build_tiny_qwen3_vl(path: str | Path) -> Path:
     """A Qwen3-VL of 0.2 M random weights at ``path``, the same each time; returns the path."""
-    tokenizer = make_tokenizer(SPECIAL, end="<|im_end|>", padding="<|endoftext|>")
+    tokenizer = make_tokenizer(SPECIAL, end="<|im_end|>", padding="<|endoftext|>", kind=Qwen2Tokenizer)
     config = Qwen3VLConfig(
         text_config=_text(tokenizer) | {"head_dim": 16},
         # A grid of six by six learned positions, which the model stretches over any picture.

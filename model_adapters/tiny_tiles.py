@@ -27,6 +27,7 @@ from transformers import (
     MllamaImageProcessor,
     MllamaProcessor,
     Qwen2Config,
+    Qwen2Tokenizer,
 )
 
 from .tiny_parts import chat_template, make_tokenizer, save, text_config
@@ -51,6 +52,7 @@ def build_tiny_internvl(path: str | Path) -> Path:
         ("<|endoftext|>", "<|im_start|>", "<|im_end|>", *named.values()),
         end="<|im_end|>",
         padding="<|endoftext|>",
+        kind=Qwen2Tokenizer,
         extra_special_tokens=named,
     )
     ids = tokenizer.get_vocab()
@@ -133,7 +135,9 @@ def build_tiny_mllama(path: str | Path) -> Path:
             "num_hidden_layers": 3,
             "cross_attention_layers": [1],
             "bos_token_id": tokenizer.bos_token_id,
-            "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0},
+            # In the spelling of transformers 4, which 5 reads as well.
+            "rope_theta": 10000.0,
+            "rope_scaling": {"rope_type": "default"},
         },
         vision_config={
             "hidden_size": 32,

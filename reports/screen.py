@@ -78,7 +78,7 @@ class Table:
 
     @property
     def axis(self) -> tuple[float, float]:
-        """Ends of the axis on which Match F1 is drawn: tenths around all rows but the paper's, which have no interval."""
+        """Ends of the axis on which Match F1 is drawn: tenths around all rows but the paper's."""
         drawn = [row.cells[0] for row in self.rows if not row.paper]
         ends = [end for cell in drawn for end in (*cell.numbers, cell.low, cell.high, cell.null) if end is not None]
         if not ends:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 # Before anything imports a hub client: a file that is missing must fail at once.
@@ -41,3 +42,14 @@ def oracle():
     from lmms_eval_crystal.metrics.encoder import resolve_encoder
 
     return MLLMReasoningEvaluator(resolve_encoder("minilm").location, similarity_threshold=0.35, device="cpu")
+
+
+@pytest.fixture
+def heard() -> Iterable[list[str]]:
+    """The messages that the run logs, as they come."""
+    from loguru import logger
+
+    messages: list[str] = []
+    sink = logger.add(lambda message: messages.append(message.record["message"]))
+    yield messages
+    logger.remove(sink)

@@ -5,7 +5,7 @@ import json
 import datasets
 import pytest
 import synthetic
-from harness import metrics, run, samples, scripted
+from harness import metrics, results, run, samples, scripted
 from lmms_eval_crystal.crystal_task.data import MINI_FILE
 
 pytestmark = pytest.mark.e2e
@@ -62,6 +62,29 @@ def test_crystal_paper_with_a_prompt_of_the_user_parses_as_released(tmp_path):
     assert "1 of 3 items have no prediction" in out
 
 
+def assert_scored_alike(folder):
+    """`crystal-eval score` on the same predictions writes what the harness wrote, but for how it came about."""
+    score = ["crystal-eval", "score", "predictions", "--references", "crystal_mini", "--name", "mine", "-o", "scored"]
+    assert "1 of 50 items have no prediction" in checked(score, folder)
+    theirs, ours = samples(folder / "out"), samples(folder / "scored")
+    assert list(ours) == list(theirs)
+    for index, sample in theirs.items():
+        mine = ours[index]
+        assert mine.keys() == sample.keys() - {"input"}, "what the model was shown is not known here"
+        assert mine["crystal"].pop("generation") == sample["crystal"].pop("generation").replace(
+            "CrystalReplay/chat", "unknown"
+        )
+        assert {**mine, "doc_hash": ""} == {**{key: sample[key] for key in mine}, "doc_hash": ""}
+    first, second = results(folder / "out"), results(folder / "scored")
+    means = {key: value for key, value in first["results"]["crystal_mini"].items() if key != "crystal_stderr,none"}
+    assert second["results"]["crystal_mini"] == pytest.approx(means)
+    for part in ("n-samples", "n-shot", "versions", "higher_is_better", "group_subtasks", "model_name_sanitized"):
+        assert second[part] == first[part]
+    section = second["crystal"]["crystal_mini"]
+    assert section["metrics"] == first["crystal"]["crystal_mini"]["metrics"]
+    assert section["scorer"] == first["crystal"]["crystal_mini"]["scorer"]
+
+
 def test_replayed_fields_score_as_the_model_that_wrote_them(tmp_path):
     """A folder as the authors' script writes it, of the shuffled persona, with one item missing."""
     from lmms_eval_crystal.crystal_task.item import Item
@@ -81,6 +104,7 @@ def test_replayed_fields_score_as_the_model_that_wrote_them(tmp_path):
     assert values["recall"] == pytest.approx(49 / 50)
     assert samples(tmp_path)[0]["crystal"]["status"] == "empty"
     assert samples(tmp_path)[1]["crystal"]["response"].startswith('{"reasoning_steps"')
+    assert_scored_alike(tmp_path)
 
     stray = tmp_path / "predictions" / "77.json"
     stray.write_text('{"reasoning_steps": [], "answer": "A"}')

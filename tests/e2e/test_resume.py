@@ -1,21 +1,23 @@
 """A run that is killed goes on where it stopped: same results and samples, at most the batch in flight made again."""
 
 import json
-import os
 import re
-import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 from harness import BIN, TIMEOUT, environment, metrics, run, samples
 from lmms_eval_crystal.model_adapters.tiny import build_tiny_qwen2_5_vl
 from loopback import Loopback
 
 pytestmark = pytest.mark.e2e
-ITEMS = 8
+ITEMS, BATCH = 8, 2
 POLL_SECONDS = 0.005
+#: crystal_hf keeps its journal unasked; below the folder of the run, so that it is found.
+UNASKED = {"CRYSTAL_CACHE_DIR": "cache", "CRYSTAL_JOURNAL": ""}
 
 
 @pytest.fixture(scope="module")
@@ -31,36 +33,66 @@ def arguments(kind: str, model_args: str, *more: str) -> list[str]:
     ]
 
 
+def crystal_hf(model: Path, *launcher: str) -> list[str]:
+    more = arguments("crystal_hf", f"pretrained={model},device=cpu", "--batch_size", str(BATCH))
+    return [*(launcher or ("lmms-eval",)), *more]
+
+
 def responses(folder: Path, state: str = "open") -> list[dict]:
     """The whole lines of responses in the journal."""
     lines = [line for file in sorted(folder.rglob(f"{state}/*.jsonl")) for line in file.read_bytes().split(b"\n")[1:-1]]
     return [json.loads(line) for line in lines]
 
 
-def kill_at(command: list[str], folder: Path, count: int, **variables: str) -> Path:
-    """Starts the command and kills it (SIGKILL) once the journal holds ``count`` responses; its log.
+def kill(command: list[str], folder: Path, when: Callable[[str], bool], **variables: str) -> tuple[Path, list]:
+    """Starts the command and kills it (SIGKILL) when its log says so; the log, and the processes that it left behind.
 
-    Workers of torchrun are not in the group that is killed: they have to end by themselves.
+    These are not killed: workers of torchrun, and what ``crystal-eval run`` has started, end by themselves.
     """
-    log = folder / f"killed-at-{count}.log"
+    log = folder / "killed.log"
     with log.open("w") as output:
-        process = subprocess.Popen(
+        process = psutil.Popen(
             [str(BIN / command[0]), *command[1:]],
             cwd=folder,
             env=environment(OMP_NUM_THREADS="1", **variables),
             stdout=output,
             stderr=subprocess.STDOUT,
-            start_new_session=True,
         )
         end = time.monotonic() + TIMEOUT
-        while len(responses(folder)) < count:
+        while not when(log.read_text()):
             assert process.poll() is None, log.read_text()
             assert time.monotonic() < end, log.read_text()
             time.sleep(POLL_SECONDS)
-        os.killpg(process.pid, signal.SIGKILL)
+        left = process.children(recursive=True)
+        process.kill()
         process.wait()
     assert not list(folder.rglob("*_results.json"))
-    return log
+    return log, left
+
+
+def kill_at(command: list[str], folder: Path, count: int, processes: int, **variables: str) -> None:
+    """Kills the command once the journal holds ``count`` responses: it loses a batch in each process at most."""
+    before = len(responses(folder))
+    log, left = kill(command, folder, lambda log: len(responses(folder)) >= count, **variables)
+    psutil.wait_procs(left, timeout=TIMEOUT)
+    lost = begun(log) - (len(responses(folder)) - before)
+    assert lost <= BATCH * processes, log.read_text()
+
+
+def kill_three_times_and_finish(command: list[str], folder: Path, processes: int = 1, **variables: str) -> None:
+    """While the model loads, after the first batch, and near the end; then the same command is left to finish."""
+    folder.mkdir()
+    log, left = kill(command, folder, lambda log: "Loading weights" in log, **variables)
+    assert not list(folder.rglob("*.jsonl"))
+    kill_at(command, folder, 1, processes, **variables)
+    kill_at(command, folder, ITEMS - BATCH, processes, **variables)
+    kept = len(responses(folder))
+    log = finish(command, folder, **variables)
+    assert begun(log) == ITEMS - kept
+    assert f"resuming, {kept} of {ITEMS} responses found" in log.read_text() or processes > 1
+    assert_nothing_is_doubled(folder)
+    _, alive = psutil.wait_procs(left, timeout=0)
+    assert not alive
 
 
 def finish(command: list[str], folder: Path, **variables: str) -> Path:
@@ -88,49 +120,42 @@ def assert_nothing_is_doubled(folder: Path) -> None:
     assert not responses(folder)
 
 
-def test_three_kills_of_a_model_of_the_harness(model, tmp_path):
-    """At the first response, in the middle, and when all is generated and scoring has begun."""
-    (tmp_path / "killed").mkdir()
-    (tmp_path / "undisturbed").mkdir()
-    command = ["lmms-eval", *arguments("qwen2_5_vl", f"pretrained={model},device=cpu,device_map=cpu")]
-    finish(command, tmp_path / "undisturbed", CRYSTAL_JOURNAL="off")
-
-    moments = [1, 5, ITEMS]
-    logs = [kill_at(command, tmp_path / "killed", count, CRYSTAL_JOURNAL="journal") for count in moments]
-    logs.append(finish(command, tmp_path / "killed", CRYSTAL_JOURNAL="journal"))
-
-    assert_same_run(tmp_path / "killed", tmp_path / "undisturbed")
-    assert_nothing_is_doubled(tmp_path / "killed")
-    assert sum(map(begun, logs)) - ITEMS <= len(moments)
-    assert begun(logs[-1]) == 0
-    assert f"resuming, {ITEMS} of {ITEMS} responses found" in logs[-1].read_text()
+@pytest.fixture(scope="module")
+def undisturbed(model, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    finish(crystal_hf(model), folder, CRYSTAL_JOURNAL="off")
+    return folder
 
 
-def test_two_processes_killed_then_one_then_two(model, tmp_path):
-    """crystal_hf keeps its journal unasked; here two processes are killed, one goes on and is killed, two finish."""
-    (tmp_path / "killed").mkdir()
-    (tmp_path / "undisturbed").mkdir()
-    cache = {"CRYSTAL_CACHE_DIR": "cache", "CRYSTAL_JOURNAL": ""}
-    one = ["lmms-eval", *arguments("crystal_hf", f"pretrained={model},device=cpu", "--batch_size", "2")]
-    two = ["torchrun", "--nproc_per_node", "2", "-m", "lmms_eval", *one[1:]]
-    finish(one, tmp_path / "undisturbed", CRYSTAL_JOURNAL="off")
+def test_crystal_hf(model, undisturbed, tmp_path):
+    kill_three_times_and_finish(crystal_hf(model), tmp_path / "killed", **UNASKED)
+    assert_same_run(tmp_path / "killed", undisturbed)
 
-    logs = [
-        kill_at(two, tmp_path / "killed", 2, **cache),
-        kill_at(one, tmp_path / "killed", 5, **cache),
-        finish(two, tmp_path / "killed", **cache),
+
+def test_crystal_hf_in_two_processes(model, undisturbed, tmp_path):
+    command = crystal_hf(model, "torchrun", "--standalone", "--nproc_per_node", "2", "-m", "lmms_eval")
+    kill_three_times_and_finish(command, tmp_path / "killed", processes=2, **UNASKED)
+    assert_same_run(tmp_path / "killed", undisturbed)
+
+
+def test_a_model_of_the_harness_through_crystal_eval_run(model, tmp_path):
+    command = [
+        *("crystal-eval", "run", str(model), "--backend", "qwen2_5_vl", "--model-args", "device=cpu,device_map=cpu"),
+        *("--tasks", "crystal_mini", "--limit", str(ITEMS), "--batch-size", str(BATCH), "--out", "out"),
+        *("--gen-kwargs", "max_new_tokens=16"),
     ]
+    more = ["--", "--verbosity", "DEBUG"]
+    (tmp_path / "undisturbed").mkdir()
+    finish([*command, "--no-journal", *more], tmp_path / "undisturbed")
+    kill_three_times_and_finish([*command, *more], tmp_path / "killed")
     assert_same_run(tmp_path / "killed", tmp_path / "undisturbed")
-    assert_nothing_is_doubled(tmp_path / "killed")
-    # A batch of two for each of the three processes that were killed.
-    assert sum(map(begun, logs)) - ITEMS <= 2 * 3
 
 
 def test_no_call_of_an_api_that_ended_is_sent_again_and_another_setting_is_refused(tmp_path):
     with Loopback(delay=0.3).running() as server:
         model_args = f"model_version=m,base_url={server.url},api_key=topsecret,num_concurrent=2,max_retries=1"
         command = ["lmms-eval", *arguments("openai", model_args)]
-        kill_at(command, tmp_path, 3, CRYSTAL_JOURNAL="journal")
+        kill(command, tmp_path, lambda log: len(responses(tmp_path)) >= 3, CRYSTAL_JOURNAL="journal")
         kept, sent = len(responses(tmp_path)), len(server.asked)
         assert sent - kept <= 2
         server.asked.clear()

@@ -54,14 +54,3 @@ def ask() -> Ask:
         ]
 
     return build
-
-
-@pytest.fixture
-def heard() -> Iterable[list[str]]:
-    """The messages that the run logs, as they come."""
-    from loguru import logger
-
-    messages: list[str] = []
-    sink = logger.add(lambda message: messages.append(message.record["message"]))
-    yield messages
-    logger.remove(sink)

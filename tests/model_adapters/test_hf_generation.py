@@ -6,7 +6,7 @@ import pytest
 import torch
 import transformers
 from lmms_eval_crystal.errors import CrystalError
-from lmms_eval_crystal.model_adapters.generation import DEFAULT_NEW_TOKENS, Decoding
+from lmms_eval_crystal.model_adapters.generation import DEFAULT_NEW_TOKENS, Decoding, UnpaddedPenalty
 
 from .hf_cases import LIMIT, altered, checkpoint, load, requests, texts, written
 
@@ -37,6 +37,16 @@ def test_end_tokens_and_repetition_penalty_of_a_checkpoint_are_kept(tmp_path: Pa
     config = model._model.generation_config
     assert (config.eos_token_id, config.repetition_penalty, config.do_sample) == ([5, 7], 5.0, False)
     assert texts(model.generate_until(requests([1]))) != texts(load(checkpoint("gemma3")).generate_until(requests([1])))
+
+
+def test_the_repetition_penalty_takes_no_padding_for_a_word() -> None:
+    padding, beyond = 0, 6
+    tokens = torch.tensor([[padding, padding, 3, 4, 3], [1, padding, 3, 4, beyond]])
+    scores = torch.tensor([[8.0, 8.0, 8.0, 8.0, -8.0]]).repeat(4, 1)
+    penalised = UnpaddedPenalty(2.0, padding=torch.tensor([2, 0]))(tokens, scores[:2])
+    assert penalised.tolist() == [[8, 8, 8, 4, -16], [4, 4, 8, 4, -16]]
+    beams = UnpaddedPenalty(2.0, padding=torch.tensor([2, 0]))(tokens.repeat_interleave(2, dim=0), scores)
+    assert beams.tolist() == [row for row in penalised.tolist() for _ in range(2)]
 
 
 def test_a_user_who_asks_for_a_temperature_gets_one() -> None:

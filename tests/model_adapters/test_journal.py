@@ -318,12 +318,13 @@ class TestAnotherRun:
 
     def test_another_image_is_another_dataset(self, ask: Ask, folder: Path):
         def resumption(sha256: str, lm: Any) -> Resumption:
-            ours = SimpleNamespace(images=SimpleNamespace(sha256=lambda index: sha256))
-            return Resumption(lm, Journal(folder, IDENTITY), {"crystal_mini": ours})
+            return Resumption(lm, Journal(folder, IDENTITY, 0, lambda key: sha256), lambda key: sha256)
 
         resumption("one", Counting()).generate_until(ask(range(1)))
+        before = list(folder.rglob("*.jsonl"))
         with pytest.raises(CrystalError, match="the image of item 0 of crystal_mini was one and is now two"):
-            resumption("two", Counting()).generate_until(ask(range(1)))
+            resumption("two", Counting())
+        assert list(folder.rglob("*.jsonl")) == before
 
     def test_a_checkpoint_that_was_trained_on_is_another_model(self, tmp_path: Path):
         weights = tmp_path / "model.safetensors"

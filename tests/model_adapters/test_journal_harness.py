@@ -1,5 +1,6 @@
 """The journal and the harness around it: when there is one, what a batch is, the harness's cache, the end of a run."""
 
+import re
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,9 @@ from lmms_eval.loggers.evaluation_tracker import EvaluationTracker
 from lmms_eval_crystal.model_adapters.calling import batches
 from lmms_eval_crystal.model_adapters.hf import CrystalHF
 from lmms_eval_crystal.model_adapters.identity import run_hash
-from lmms_eval_crystal.model_adapters.resume import _begin, default_folder, journaled
+from lmms_eval_crystal.model_adapters.journal import Entry, Journal, Key
+from lmms_eval_crystal.model_adapters.replay import CrystalReplay
+from lmms_eval_crystal.model_adapters.resume import _begin, _unasked, default_folder, journaled
 from lmms_eval_crystal.model_adapters.saving import forget
 
 from .conftest import Ask
@@ -54,11 +57,72 @@ class TestActivation:
         assert _begin(CrystalHF.__new__(CrystalHF), RUN, None) is None
         assert any("cannot be written" in message for message in heard)
 
-    def test_models_whose_processes_must_keep_step_keep_none(self, heard: list[str]):
-        lm = Counting()
-        lm.accelerator = SimpleNamespace(distributed_type="FSDP")
-        assert _begin(lm, RUN, None) is None
-        assert any("lockstep" in message for message in heard)
+    def test_on_several_machines_none_is_kept_unasked(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heard: list[str], folder: Path
+    ):
+        """Their cache folders need not be one, and only the first of them finishes its journal."""
+        monkeypatch.setenv("CRYSTAL_CACHE_DIR", str(tmp_path))
+        monkeypatch.setenv("WORLD_SIZE", "4")
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+        assert _begin(CrystalHF.__new__(CrystalHF), RUN, None).journal.folder == folder
+        monkeypatch.delenv("CRYSTAL_JOURNAL")
+        assert _begin(CrystalHF.__new__(CrystalHF), RUN, None) is None
+        assert [message for message in heard if "several machines" in message and "CRYSTAL_JOURNAL" in message]
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+        assert _begin(CrystalHF.__new__(CrystalHF), RUN, None) is not None
+
+    def test_what_costs_nothing_to_make_again_keeps_none_when_asked(self):
+        assert _begin(CrystalReplay.__new__(CrystalReplay), RUN, None) is None
+
+
+class Unasked(Counting):
+    keeps_journal = True
+
+
+class TestUnaskedJournalOfAnotherRun:
+    """It neither stops a run that never asked for a journal nor lends it a response, and it is not lost."""
+
+    @pytest.fixture
+    def default(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        monkeypatch.delenv("CRYSTAL_JOURNAL")
+        monkeypatch.setenv("CRYSTAL_CACHE_DIR", str(tmp_path))
+        return default_folder(RUN)
+
+    def killed(self, ask: Ask, after: int = 2) -> None:
+        with pytest.raises(Killed):
+            generate(Unasked(dies_after=after), ask(range(3)))
+
+    @pytest.mark.parametrize(
+        ("old", "new", "said"),
+        [
+            ('"a-model"', '"b-model"', "responses of another run.*: the model id was b-model and is now a-model"),
+            ('{"crystal_journal"', '{"other"', "first line is damaged"),
+        ],
+    )
+    def test_is_left_alone_and_said_in_one_line(
+        self, ask: Ask, default: Path, heard: list[str], old: str, new: str, said: str
+    ):
+        self.killed(ask)
+        [file] = (default / "open").glob("*.jsonl")
+        file.write_text(file.read_text().replace(old, new))
+        theirs = file.read_text()
+        self.killed(ask, after=1)
+        second = default.with_name(f"{default.name}-2")
+        [sentence] = [message for message in heard if re.search(said, message)]
+        assert sentence.endswith(f"; it is left as it is, and this run keeps its own in {second}.")
+        lm = Unasked()
+        assert generate(lm, ask(range(3))) == Counting().generate_until(ask(range(3)))
+        assert lm.generated == [1, 2]
+        assert len(lines(second, "finished")) == 3
+        assert [file.read_text() for file in (default / "open").iterdir()] == [theirs]
+
+    def test_goes_for_other_images_too(self, default: Path):
+        def opened(sha256: str) -> Journal:
+            return _unasked(default, {"model": {}, "tasks": {}}, SimpleNamespace(of=lambda key: sha256))
+
+        opened("one").append([Entry(Key("crystal", "test", 0, 0, "request"), "text", image="one")])
+        assert opened("two").folder == default.with_name(f"{default.name}-2")
+        assert len(opened("one").entries) == 1
 
 
 class TestBatches:

@@ -48,6 +48,17 @@ def test_one_object_keyed_by_index(write: Write) -> None:
     assert dict(read_predictions(path)) == {0: AS_FIELDS, 7: AS_TEXT, 2: AS_TEXT}
 
 
+def test_a_list_of_objects(write: Write) -> None:
+    path = write(json.dumps([{"id": 5} | FIELDS, {"id": "0006", "text": RAW}], indent=1), "predictions.json")
+    assert dict(read_predictions(path)) == {5: AS_FIELDS, 6: AS_TEXT}
+
+
+def test_a_question_and_what_was_not_given(write: Write) -> None:
+    nothing = '{"0": {"reasoning_steps": null, "answer": NaN, "question": "How many?"}}'
+    [found] = read_predictions(write(nothing)).values()
+    assert (found.steps, found.answer, found.question) == ((), None, "How many?")
+
+
 @pytest.mark.parametrize("index", ["doc_id", "index", "id", "idx"])
 @pytest.mark.parametrize(
     ("content", "expected"),

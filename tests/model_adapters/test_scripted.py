@@ -5,6 +5,7 @@ import json
 import pytest
 from datasets import Dataset
 from lmms_eval.models.registry_v2 import ModelRegistryV2
+from lmms_eval_crystal.model_adapters.hf import CrystalHF
 from lmms_eval_crystal.model_adapters.manifests import manifests
 from lmms_eval_crystal.model_adapters.scripted import CrystalScripted, CrystalScriptedSimple
 
@@ -98,3 +99,11 @@ def test_the_harness_finds_a_class_for_chat_and_for_simple_tasks(model_id: str, 
     for manifest in manifests():
         registry.register_manifest(manifest)
     assert registry.get_model_class(model_id, force_simple=simple).is_simple is simple
+
+
+@pytest.mark.parametrize("kind", [CrystalHF, CrystalScripted])
+def test_other_kinds_of_requests_stop_the_run_in_one_sentence(kind: type) -> None:
+    lm = kind.__new__(kind)
+    for method, what in (("loglikelihood", "likelihoods"), ("generate_until_multi_round", "several rounds")):
+        with pytest.raises(SystemExit, match=rf"^CRYSTAL: {lm.model_id} writes one text per item; .* {what}\.$"):
+            getattr(lm, method)([])

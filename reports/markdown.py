@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from .exports import Chapter
 from .leaderboard import COLUMNS, LEVEL, Column, best, differences_between_rows, differences_from_paper, shown, value
@@ -54,13 +55,8 @@ def _chapter(chapter: Chapter) -> list[str]:
     if chapter.figures:
         lines += ["### Figures", ""]
         for drawn in chapter.figures:
-            lines += [
-                f"#### {escape(drawn.title)}",
-                "",
-                f"![{escape(drawn.title)}]({chapter.folder}/{drawn.name}.svg)",
-                "",
-            ]
-            lines += [escape(drawn.caption), ""]
+            title, path = escape(drawn.title), quote(f"{chapter.folder}/{drawn.name}.svg")
+            lines += [f"#### {title}", "", f"![{title}]({path})", "", escape(drawn.caption), ""]
     signatures = [f"scorer  {board.scorer}", *(f"{run.label}  {run.result.generation}" for run in board.runs)]
     return [*lines, "### Signatures", "", *_fenced([one_line(line) for line in signatures]), ""]
 

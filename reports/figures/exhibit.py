@@ -63,10 +63,14 @@ def over_items(exhibit: Exhibit, runs: list[tuple[Run, Style]] | None = None) ->
     part = "" if board.items == board.of else f" of {board.of:,}"
     models = len(exhibit.rows if runs is None else runs)
     words = f"{board.items:,}{part} items, {models} model{'' if models == 1 else 's'}"
-    return words if runs is None else words + without_samples(exhibit, len(runs))
+    return words if runs is None else words + _gaps(exhibit, [run for run, _ in runs])
 
 
-def without_samples(exhibit: Exhibit, shown: int) -> str:
-    """Says how many runs are left out for want of samples."""
-    missing = len(exhibit.rows) - shown
-    return f" ({missing} without samples left out)" if missing else ""
+def _gaps(exhibit: Exhibit, shown: list[Run]) -> str:
+    """Says how many runs are left out for want of samples, and how many have some of their items only."""
+    missing = len(exhibit.rows) - len(shown)
+    partial = sum(run.items is not None and len(run.items) < run.result.items for run in shown)
+    said = [f"{missing} without samples left out"] if missing else []
+    said += [f"{partial} with fewer items, since lines of its samples cannot be used"] if partial == 1 else []
+    said += [f"{partial} with fewer items, since lines of their samples cannot be used"] if partial > 1 else []
+    return f" ({'; '.join(said)})" if said else ""

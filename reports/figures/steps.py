@@ -34,11 +34,11 @@ def caption(exhibit: Exhibit) -> str:
         f"{step_range(low, high)}: {_between(counts, low, high).sum():,}"
         for low, high in quantile_ranges(counts, RANGES)
     )
+    mean = " Grey: the mean Match F1 of all models shown." if len(exhibit.sampled) > 1 else ""
     return (
         f"{over_items(exhibit, exhibit.sampled)}. A panel a model; items in ranges of their number of reference steps "
         f"as equal as whole numbers allow (items: {named}). Solid line with filled marks: Match F1, with its 95 % "
-        "bootstrap interval over items as a band. Dashed line with open marks: accuracy by the paper's rule. Grey: the "
-        "mean Match F1 of all models shown."
+        f"bootstrap interval over items as a band. Dashed line with open marks: accuracy by the paper's rule.{mean}"
     )
 
 
@@ -60,13 +60,14 @@ def draw(exhibit: Exhibit) -> Figure | None:
     letters = int(panels[0].get_window_extent().width / LETTER)
     titles = short_names([style.name for _, style in shown], min(NAME_LENGTH, letters))
     for axes, (_, style), line, name in zip(panels, shown, lines, titles, strict=True):
-        axes.plot(range(len(ranges)), means, color=RULE, linewidth=3, zorder=1)
+        if len(shown) > 1:
+            axes.plot(range(len(ranges)), means, color=RULE, linewidth=3, zorder=1)
         _lines(axes, line, style)
         axes.set_title(name, fontsize=TINY if len(panels) > 16 else SMALL, color=INK, pad=3)
         # Only the ends have room for their words in a narrow panel.
         words = names if len(panels) <= WORDED else [names[0], *[""] * (len(names) - 2), *names[1:][-1:]]
         axes.set_xticks(range(len(ranges)), words, fontsize=TINY)
-    legend(figure, _key(), 3)
+    legend(figure, _key()[: 3 if len(shown) > 1 else 2], 3)
     return figure
 
 

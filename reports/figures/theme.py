@@ -121,7 +121,7 @@ def short_names(labels: Sequence[str], length: int = NAME_LENGTH) -> list[str]:
     """Labels cut to a length, still different from each other; the organisation goes first, then the middle.
 
     >>> short_names(["Qwen/Qwen2.5-VL-7B-Instruct", "a-model-whose-name-goes-on-and-on-and-on-7B"])
-    ['Qwen2.5-VL-7B-Instruct', 'a-model-whose…n-and-on-7B']
+    ['Qwen2.5-VL-7B-Instruct', 'a-model-whose-…-and-on-7B']
     """
     plain = [one_line(label) or "unnamed" for label in labels]
     bare = [label.rpartition("/")[2] or label for label in plain]

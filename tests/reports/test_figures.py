@@ -203,6 +203,15 @@ def test_a_run_without_samples_keeps_its_means_and_is_named_where_it_is_left_out
     assert "2 models (1 without samples left out)" in drawn["distribution"].caption
 
 
+def test_a_run_with_torn_samples_is_named_in_the_captions_of_figures_of_items(tmp_path):
+    write_study(tmp_path, items=20)
+    samples = next(tmp_path.rglob("*.jsonl"))
+    samples.write_bytes(samples.read_bytes()[:-300])
+    drawn = draw(exhibit(tmp_path), "match_f1", "statuses")
+    assert "(1 with fewer items, since lines of its samples cannot be used)" in drawn["statuses"].caption
+    assert "fewer" not in drawn["match_f1"].caption
+
+
 def test_without_any_samples_the_figures_of_means_remain(tmp_path):
     write_study(tmp_path, items=20)
     for file in tmp_path.rglob("*.jsonl"):

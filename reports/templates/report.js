@@ -181,5 +181,5 @@ startTabs();
 startLinks();
 startTables();
 if (viewer) startViewer();
-if (viewer && readLink()) viewer.scrollIntoView();
+if (viewer && readLink()) viewer.scrollIntoView({ behavior: "instant" });
 else showBoard(0);

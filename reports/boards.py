@@ -67,15 +67,19 @@ def _pair_cell(pair: Any, sign: int) -> PairCell:
     low, high = min(low, high), max(low, high)
     established = pair.p_holm <= LEVEL
     return PairCell(
-        f"{difference:+.3f}",
-        f"{low:+.3f}",
-        f"{high:+.3f}",
+        _signed(difference),
+        _signed(low),
+        _signed(high),
         f"{pair.p:.4f}",
         f"{pair.p_holm:.4f}",
         int(pair.items),
         int(pair.images),
         ("up" if difference > 0 else "down") if established else "",
     )
+
+
+def _signed(number: float) -> str:
+    return f"{number:+.3f}" if number else "0.000"
 
 
 def _power(pairs: pd.DataFrame) -> str:

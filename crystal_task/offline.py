@@ -72,7 +72,13 @@ class Job:
         if predicted.is_run:
             references = references.only(predicted.by_id)
         before = signature_fields(predicted.scorer)
-        stated = {name: float(before[name]) for name in ("tau", "alpha") if name in before}
+        try:
+            stated = {name: float(before[name]) for name in ("tau", "alpha") if name in before}
+        except ValueError:
+            raise CrystalError(
+                f"{predicted.source} has a scorer signature that cannot be read ({predicted.scorer:.120}); give the "
+                "file as lmms-eval wrote it."
+            ) from None
         settings = Settings.from_environment(**stated).with_values(wishes.tau, wishes.alpha)
         name = wishes.encoder or settings.encoder
         if not name:

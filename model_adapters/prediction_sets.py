@@ -16,6 +16,7 @@ from tqdm import tqdm
 from ..crystal_task.item import Item, item_id
 from ..crystal_task.predicted import Predicted
 from ..crystal_task.references import UNKNOWN, Hashes, References
+from ..crystal_task.settings import HUB_DATASET
 from ..errors import CrystalError, first_few
 from .prediction_files import Entry, entries, is_index, is_json_lines
 from .predictions import SAMPLE_KEYS, Prediction, common_generation, prediction_of, unique
@@ -179,25 +180,27 @@ def _references(source: Path, records: Mapping[str, Mapping[str, Any]]) -> Refer
     hashes = [str(records[key].get("image_sha256") or UNKNOWN) for key in ordered]
     match = SAMPLES.fullmatch(source.name)
     task = match["task"] if match else "crystal"
-    return References(
-        f"the records of {source.name}", task, tuple(items), tuple(ordered), Hashes(hashes), _of(source, task, items)
-    )
+    name, of = _dataset(source, task, len(items))
+    return References(name, task, tuple(items), tuple(ordered), Hashes(hashes), of)
 
 
 def _from_references(record: Mapping[str, Any]) -> bool:
     return record.get("question_from", "references") == "references"
 
 
-def _of(source: Path, task: str, items: Sequence[Item]) -> int:
-    """How many items the dataset has that samples are a part of, where the results beside them say so."""
+def _dataset(source: Path, task: str, items: int) -> tuple[str, int]:
+    """The name of the dataset that samples are of and how many items it has, where the results beside them say so."""
+    name, of = f"the records of {source.name}", items
     match = SAMPLES.fullmatch(source.name)
     if match:
         try:
             results = json.loads(source.with_name(f"{match['date']}_results.json").read_text("utf-8"))
-            return max(int(results["crystal"][task]["of"]), len(items))
+            of = max(int(results["crystal"][task]["of"]), items)
+            # Files go by the name of their builder there, which says nothing.
+            name = HUB_DATASET if results["configs"][task]["dataset_path"] == HUB_DATASET else name
         except (OSError, ValueError, KeyError, TypeError):
             pass
-    return len(items)
+    return name, of
 
 
 def _distinct(sets: Iterable[Predicted]) -> list[Predicted]:

@@ -116,7 +116,7 @@ class _Images:
     def of(self, key: Key) -> str | None:
         """SHA-256 of the image of an item; None for the tasks of others, and where there is no such item."""
         ours = self._tasks.get(key.task)
-        return ours.images.sha256(int(key.doc_id)) if ours and key.doc_id in range(len(ours.images)) else None
+        return ours.images.sha256(int(key.doc_id)) if ours and key.doc_id in range(len(ours.items)) else None
 
 
 class Resumption:

@@ -16,6 +16,7 @@ from lmms_eval_crystal.crystal_task.data import MINI_FILE
 from lmms_eval_crystal.crystal_task.item import Item
 from lmms_eval_crystal.metrics.encoder import resolve_encoder
 from lmms_eval_crystal.model_adapters.personas import write
+from lmms_eval_crystal.model_adapters.prediction_sets import find_sets
 from lmms_eval_crystal.reports.load import load_results
 
 PERSONAS = ("shuffled", "cherry_picker", "verbose", "lucky", "oracle", "wrong")
@@ -185,8 +186,8 @@ def test_a_folder_of_runs_is_scored_anew_with_names_signatures_and_all_else_kept
     out, generation = run_folder
     score(out, "--tau", "0.9", "-o", "again")
     assert any("mmmu_val" in message for message in heard)
-    first = {result.model: result for result in load_results([out])}
-    again = {result.model: result for result in load_results([Path("again")])}
+    first = {result.model: result for result in load_results([out]).results}
+    again = {result.model: result for result in load_results([Path("again")]).results}
     assert again.keys() == {"shuffled", "a/lucky"}
     assert again["a/lucky"].generation == generation
     assert again["shuffled"].generation == first["shuffled"].generation
@@ -206,14 +207,31 @@ def test_what_lies_in_the_output_folder_is_not_scored_again(run_folder):
     score(out, "--alpha", "0.1", "-o", out / "rescored")
     score(out, "--alpha", "0.1", "-o", out / "rescored")
     assert len(list((out / "rescored").rglob("*_results.json"))) == 4
-    assert len(load_results([out / "rescored"])) == 2
+    assert len(load_results([out / "rescored"]).results) == 2
 
 
 def test_samples_against_other_references_count_the_items_that_the_run_covered(run_folder):
     score(run_folder[0] / "shuffled", "--references", "crystal_mini", "--encoder", "minilm", "-o", "out")
-    [result] = load_results([Path("out")])
+    [result] = load_results([Path("out")]).results
     assert (result.items, result.of, result.task) == (4, 50, "crystal")
     assert samples(Path("out"), "crystal")[0]["crystal"]["image_sha256"] != "unknown"
+
+
+@pytest.mark.parametrize("dataset", ["waybarrios/CRYSTAL", "parquet"])
+def test_samples_know_their_dataset_by_the_results_beside_them(run_folder, dataset):
+    file = next((run_folder[0] / "shuffled").glob("*_samples_crystal.jsonl"))
+    dump(f"run/{file.name}", file.read_text("utf-8"))
+    beside = {"crystal": {"crystal": {"of": 6372}}, "configs": {"crystal": {"dataset_path": dataset}}}
+    dump(f"run/{file.name}".replace("samples_crystal.jsonl", "results.json"), beside)
+    [found] = find_sets([Path("run")])
+    assert (found.references.of, len(found.references.items)) == (6372, 4)
+    assert (found.references.name == dataset) == (dataset == "waybarrios/CRYSTAL")
+
+
+def test_a_signature_that_was_changed_by_hand_is_named(run_folder):
+    file = next((run_folder[0] / "shuffled").glob("*_samples_crystal.jsonl"))
+    dump(f"run/{file.name}", file.read_text("utf-8").replace("|tau:0.35|", "|tau:low|"))
+    assert "has a scorer signature that cannot be read" in refusal("run")
 
 
 def test_texts_are_parsed_by_ours_or_as_released():

@@ -13,7 +13,8 @@ from .benchmarks import Score, main_metric
 from .leaderboard import contenders, shown, value
 from .outside_scores import canonical_name
 from .rankings import Rankings, rank_table
-from .screen import Benchmark, Score as Shown
+from .screen import Benchmark
+from .screen import Score as Shown
 from .statistics import MIN_MODELS, rank_correlation
 from .study import Board, Run
 
@@ -37,7 +38,8 @@ class Elsewhere:
     @property
     def means(self) -> dict[str, float]:
         """The mean over the shared benchmarks by label, of the models that have one."""
-        return {str(label): float(mean) for label, mean in self.rankings.table["others"].items() if not math.isnan(mean)}
+        means = self.rankings.table["others"].dropna()
+        return {str(label): float(mean) for label, mean in means.items()}
 
 
 def scores_of(board: Board, outside: Mapping[str, Sequence[Score]], aliases: Mapping[str, str]) -> Scores:
@@ -46,7 +48,8 @@ def scores_of(board: Board, outside: Mapping[str, Sequence[Score]], aliases: Map
     given: dict[str, list[Score]] = {}
     for name, scores in outside.items():
         given.setdefault(canonical_name(name, models, aliases), []).extend(scores)
-    return {run.label: _scores(run, given.get(canonical_name(run.result.model, models, aliases), ())) for run in board.runs}
+    known_as = {run.label: canonical_name(run.result.model, models, aliases) for run in board.runs}
+    return {run.label: _scores(run, given.get(known_as[run.label], ())) for run in board.runs}
 
 
 def _scores(run: Run, given: Sequence[Score]) -> list[Score]:
@@ -119,9 +122,12 @@ def _sentences(board: Board, rankings: Rankings) -> tuple[str, ...]:
         models = int(rankings.table["others"].notna().sum())
         said.append(
             f"Mean of {', '.join(rankings.benchmarks)} on 0 to 1 over the {models} models that have "
-            f"{'them all' if len(rankings.benchmarks) > 1 else 'it'}; benchmarks whose main metric is a guess are left out."
+            f"{'them all' if len(rankings.benchmarks) > 1 else 'it'}; guessed metrics are left out."
         )
-        said += [_correlation(rankings.table, metric, title) for metric, title in (("match_f1", "Match F1"), ("accuracy", "Accuracy"))]
+        said += [
+            _correlation(rankings.table, "match_f1", "Match F1"),
+            _correlation(rankings.table, "accuracy", "Accuracy"),
+        ]
     swaps: list[dict[str, Any]] = rankings.swaps.to_dict("records")  # type: ignore[assignment]
     scripted = {run.label for run in board.runs if run.result.scripted}
     swaps = [swap for swap in swaps if not {swap["better_match_f1"], swap["better_accuracy"]} & scripted] or swaps
@@ -132,13 +138,17 @@ def _sentences(board: Board, rankings: Rankings) -> tuple[str, ...]:
             f"{len(swaps):,} pair{'s' if len(swaps) > 1 else ''} of models stand{'' if len(swaps) > 1 else 's'} in one "
             f"order by Match F1 and in the other by accuracy, {settled:,} of them with both differences established."
         )
-        said += [
-            f"{swap['better_match_f1']} is ahead of {swap['better_accuracy']} by {shown(swap['match_f1_difference'], 3)} "
-            f"in Match F1 and behind by {shown(swap['accuracy_difference'], 3)} in accuracy"
-            f"{'' if swap['established'] else ', not both established'}."
-            for swap in swaps[:SWAPS]
-        ]
+        said += map(_swap, swaps[:SWAPS])
     return tuple(said)
+
+
+def _swap(swap: Mapping[str, Any]) -> str:
+    ahead, behind = (shown(swap[name], 3) for name in ("match_f1_difference", "accuracy_difference"))
+    doubt = "" if swap["established"] else ", not both established"
+    return (
+        f"{swap['better_match_f1']} is ahead of {swap['better_accuracy']} by {ahead} in Match F1 and behind by {behind} "
+        f"in accuracy{doubt}."
+    )
 
 
 def _correlation(table: pd.DataFrame, metric: str, title: str) -> str:

@@ -1,5 +1,5 @@
 # make test    set up .venv and run all checks
-# make demo    set up .venv and run CRYSTAL on the shipped set, with a table at the end
+# make demo    set up .venv and run CRYSTAL on the shipped set, with a table and a report at the end
 # make format  format and fix what ruff can fix
 
 PYTHON := $(shell for p in python3.11 python3.12 python3.10 python3; do \

@@ -49,6 +49,7 @@ setup(
         ],
         f"{NAME}.crystal_task.data.mini": ["items/*.yaml"],
         f"{NAME}.configs": ["*.yaml", "*.csv"],
+        f"{NAME}.reports": ["templates/*"],
     },
     install_requires=[
         "lmms-eval>=0.7.3,<0.8",

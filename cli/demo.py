@@ -1,7 +1,7 @@
 """``crystal-eval demo``: what CRYSTAL measures, on the set that ships in the package, with no GPU and no hub.
 
 Runs the real harness over ``crystal_mini`` with eight scripted stand-ins whose behaviour is known and
-one tiny random Qwen2.5-VL, and prints their table.
+one tiny random Qwen2.5-VL, prints their table and writes their report.
 """
 
 import os
@@ -17,6 +17,7 @@ import yaml
 from ..errors import CrystalError
 from ..model_adapters.personas import PERSONAS
 from ..reports.load import load_results
+from . import report
 from .processes import started
 from .table import show
 
@@ -29,7 +30,7 @@ LOG_LINES = 15
 def run(
     folder: Annotated[Path, typer.Option("--output", "-o", help="Where everything goes.")] = Path("out/demo"),
 ) -> None:
-    """Run eight scripted models and a tiny real one on the shipped set, and print their table.
+    """Run eight scripted models and a tiny real one on the shipped set: their table, and their report.
 
     Runs lmms-eval on crystal_mini: the scripted stand-ins have a known behaviour and show what each
     metric rewards; a tiny random Qwen2.5-VL goes through the harness's own adapter. Takes a few minutes
@@ -48,6 +49,7 @@ def run(
     print(f"Running lmms-eval --config {plan} (log: {log}) ...", flush=True)
     _call(command, log, results)
     show(load_results([results]))
+    report.make([results], folder, report.Options())
     print(f"Results and samples: {results}")
 
 

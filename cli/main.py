@@ -7,7 +7,7 @@ import typer
 
 from .. import __version__
 from ..errors import CrystalError
-from . import ablate, agreement, check, demo, models, paper_prompt, run, score, table
+from . import ablate, agreement, check, demo, models, paper_prompt, report, run, score, table
 
 HELP = """\
 Commands of lmms-eval-crystal, beside the harness's own `lmms-eval --tasks crystal`.
@@ -36,6 +36,7 @@ app.command("run", context_settings={"allow_extra_args": True})(run.run)
 app.command("check")(check.run)
 app.command("score")(score.run)
 app.command("table")(table.run)
+app.command("report")(report.run)
 app.command("ablate")(ablate.run)
 app.add_typer(agreement.app, name="agreement")
 app.command("demo")(demo.run)

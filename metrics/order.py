@@ -40,6 +40,26 @@ def lis_ratio(order: Sequence[int]) -> float:
     return len(tails) / len(order)
 
 
+def in_order(order: Sequence[int]) -> list[int]:
+    """One longest increasing subsequence of ``order``: the steps that a picture shows as standing in order.
+
+    >>> in_order([0, 3, 1, 2])
+    [0, 1, 2]
+    """
+    tails: list[int] = []
+    before: dict[int, int | None] = {}
+    for index in order:
+        place = bisect_left(tails, index)
+        before[index] = tails[place - 1] if place else None
+        tails[place : place + 1] = [index]
+    run: list[int] = []
+    last = tails[-1] if tails else None
+    while last is not None:
+        run.append(last)
+        last = before[last]
+    return run[::-1]
+
+
 def kendall_tau(order: Sequence[int]) -> float:
     """``(tau + 1) / 2``: the share of matched pairs of steps that are in order, in ``[0, 1]``; 1 where ``m < 2``.
 

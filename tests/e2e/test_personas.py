@@ -114,6 +114,14 @@ def test_the_table_shows_every_persona_and_the_real_model(demo):
     assert "Not comparable with the paper's table" in printed
 
 
+def test_the_demo_ends_with_the_report_of_its_runs(demo):
+    folder, printed = demo
+    page = (folder / "report.html").read_text("utf-8")
+    assert "demo/report.html" in printed
+    assert all(f'data-values="{name}"' in page for name in (*PERSONAS, TINY))
+    assert page.count("data:image/webp;base64,") >= 45, "the pictures of the shipped set are at hand"
+
+
 def test_the_tiny_model_ran_through_the_adapter_of_the_harness(demo):
     sample = samples(next((demo[0] / "results").glob(f"*{TINY}")))[0]
     assert sample["crystal"]["model"] == TINY

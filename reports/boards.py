@@ -1,0 +1,181 @@
+"""Parts of a board's panel as the page's templates read them: pairs of models, diagnoses, flags."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+import pandas as pd
+
+from .diagnosis import DIAGNOSES, Diagnosis, counts, examples
+from .leaderboard import LEVEL, Flag
+from .study import Board
+from .viewer import Diagnoses
+
+#: Examples of each diagnosis and model that the table leads to.
+EXAMPLES = 2
+TITLES = {"match_f1": "Match F1", "accuracy": "Accuracy", "accuracy_strict": "Strict accuracy"}
+
+
+@dataclass(frozen=True)
+class PairCell:
+    """Row minus column, printed; ``trend`` is ``up`` or ``down`` where the difference is established, else empty."""
+
+    difference: str
+    low: str
+    high: str
+    p: str
+    p_holm: str
+    items: int
+    images: int
+    trend: str
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """All pairs of one metric, a row and a column a model; None on the diagonal."""
+
+    metric: str
+    title: str
+    labels: tuple[str, ...]
+    rows: tuple[tuple[PairCell | None, ...], ...]
+    power: str
+
+
+def matrices(comparisons: pd.DataFrame) -> list[Matrix]:
+    """A matrix for each metric of ``statistics.compare_models``; none where there is no pair."""
+    made = []
+    for key, pairs in comparisons.groupby("metric", sort=False):
+        metric = str(key)
+        labels = [str(label) for label in dict.fromkeys([*pairs["first"], *pairs["second"]])]
+        cells: dict[tuple[str, str], PairCell] = {}
+        for pair in pairs.itertuples():
+            first, second = str(pair.first), str(pair.second)
+            cells[first, second] = _pair_cell(pair, 1)
+            cells[second, first] = _pair_cell(pair, -1)
+        rows = tuple(tuple(cells.get((row, column)) for column in labels) for row in labels)
+        made.append(Matrix(metric, TITLES.get(metric, metric), tuple(labels), rows, _power(pairs)))
+    return made
+
+
+def _pair_cell(pair: Any, sign: int) -> PairCell:
+    # Adding 0 takes the sign off a zero.
+    difference, low, high = (round(sign * getattr(pair, name), 3) + 0.0 for name in ("difference", "low", "high"))
+    low, high = min(low, high), max(low, high)
+    established = pair.p_holm <= LEVEL
+    return PairCell(
+        _signed(difference),
+        _signed(low),
+        _signed(high),
+        f"{pair.p:.4f}",
+        f"{pair.p_holm:.4f}",
+        int(pair.items),
+        int(pair.images),
+        ("up" if difference > 0 else "down") if established else "",
+    )
+
+
+def _signed(number: float) -> str:
+    return f"{number:+.3f}" if number else "0.000"
+
+
+def _power(pairs: pd.DataFrame) -> str:
+    """What so many items can show, in words."""
+    smallest = pairs["smallest"].dropna()
+    if smallest.empty:
+        return "These pairs do not differ from item to item, so nothing can be said of the smallest difference."
+    low, high = smallest.min(), smallest.max()
+    spread = f"{low:.3f}" if f"{low:.3f}" == f"{high:.3f}" else f"{low:.3f} to {high:.3f}, by pair"
+    return (
+        f"The smallest true difference that this many items find with probability 0.8 at level 0.05: {spread} (one "
+        "pair alone, before Holm)."
+    )
+
+
+#: A mark for each diagnosis, so that none is told by its colour alone.
+MARKS = {"sound": "✓", "cherry_picked": "◔", "lucky": "◇", "sound_wrong": "△", "neither": "✕", "malformed": "!"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of a model's bar, from ``start`` on, in percent."""
+
+    diagnosis: Diagnosis
+    count: int
+    start: float
+    percent: float
+
+    @property
+    def mark(self) -> str:
+        """The mark of its diagnosis."""
+        return MARKS[self.diagnosis.name]
+
+
+@dataclass(frozen=True)
+class Example:
+    """An item that shows a diagnosis, and the hash that leads the step viewer to it."""
+
+    id: int
+    link: str
+
+
+@dataclass(frozen=True)
+class DiagnosedRun:
+    """The diagnoses of a model: its bar, counts and examples by name."""
+
+    name: str
+    parts: tuple[Part, ...]
+    counts: Mapping[str, int]
+    examples: Mapping[str, Sequence[Example]] = field(default_factory=dict)
+
+
+def diagnosed(board: Board, place: int, diagnoses: Diagnoses) -> list[DiagnosedRun]:
+    """Bars, counts and examples of the runs that have samples, in the order of the board."""
+    made = []
+    for run in board.sampled:
+        found = diagnoses[run.label]
+        assert run.items is not None
+        counted = counts(found)
+        ends = [0, *itertools.accumulate(counted.values())]
+        parts = tuple(
+            Part(DIAGNOSES[name], count, 100 * start / len(found), 100 * count / len(found))
+            for (name, count), start in zip(counted.items(), ends, strict=False)
+            if count
+        )
+        shown = {
+            name: [Example(doc_id, _link(place, run.label, doc_id)) for doc_id in ids]
+            for name in DIAGNOSES
+            if (ids := examples(run.items, found, name, EXAMPLES))
+        }
+        made.append(DiagnosedRun(run.label, parts, counted, shown))
+    return made
+
+
+def example_ids(runs: Iterable[DiagnosedRun]) -> list[int]:
+    """The items that the page leads to from its table of diagnoses."""
+    return [example.id for run in runs for found in run.examples.values() for example in found]
+
+
+def _link(place: int, label: str, doc_id: int) -> str:
+    """The hash of an item in the page, as the step viewer writes it."""
+    return urlencode({"item": doc_id, "model": label, **({"board": place} if place else {})})
+
+
+@dataclass(frozen=True)
+class Flags:
+    """One red flag and the rows that it is raised for; of the whole board where there are none."""
+
+    title: str
+    text: str
+    labels: tuple[str, ...]
+
+
+def grouped(flags: Iterable[Flag]) -> list[Flags]:
+    """Flags of the same words as one, in their order."""
+    labels: dict[tuple[str, str], list[str]] = {}
+    for flag in flags:
+        labels.setdefault((flag.title, flag.text), []).extend([flag.label] if flag.label else [])
+    return [Flags(title, text, tuple(names)) for (title, text), names in labels.items()]

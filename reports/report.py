@@ -1,0 +1,205 @@
+"""``crystal-eval report``: everything that is found out about a study, and the files that say it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from .benchmarks import Score
+from .beside import write_beside
+from .boards import diagnosed, example_ids, grouped, matrices
+from .diagnosis import Thresholds, diagnose
+from .elsewhere import Elsewhere, Scores, elsewhere, scores_of
+from .exports import Chapter, write_exports
+from .figures.exhibit import Drawn, Exhibit
+from .figures.registry import FIGURES, draw_figures, write_aside, write_figures
+from .figures.render import to_inline_svg
+from .leaderboard import flags, headline
+from .method import METHOD
+from .page import Page, Panel, Picture, render
+from .paper import paper_table
+from .pictures import BUDGET as PICTURE_BYTES
+from .pictures import Pictures, thumbnails
+from .screen import first_table, slopes
+from .statistics import compare_models
+from .study import Board, Study, fields
+from .viewer import BODY_BYTES, ITEMS, Diagnoses, ItemReader, Shown, choose_items, show_items
+
+#: Figures that the page draws itself, to be sorted out at a glance; as files they are there like the others.
+ON_FIRST_SCREEN = ("ranks", "diagnosis")
+
+
+class Work:
+    """What is told of long work while it is done; this one keeps it to itself."""
+
+    def start(self, task: str, total: int) -> None:
+        """Begins a piece of work of ``total`` parts."""
+
+    def advance(self, parts: float = 1) -> None:
+        """Tells that parts of it are done."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user can choose.
+
+    ``items`` of each board are in the step viewer, None for all; ``pictures`` are at hand by task; ``kin``
+    says of a model how its family helped with the references; ``scores`` of other benchmarks from elsewhere
+    are by model, which ``aliases`` may name otherwise.
+    """
+
+    items: int | None = ITEMS
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    public: bool = False
+    pictures: Mapping[str, Pictures] = field(default_factory=dict)
+    kin: Callable[[str], str | None] = lambda model: None
+    scores: Mapping[str, Sequence[Score]] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    licence: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found out about a board; ``folder`` is that of its figures, from the report's."""
+
+    board: Board
+    name: str
+    folder: str
+    diagnoses: Diagnoses
+    comparisons: pd.DataFrame
+    scores: Scores
+    elsewhere: Elsewhere
+    figures: Sequence[Drawn]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a report came to: a headline a board, and the files."""
+
+    headlines: Mapping[str, str]
+    files: Sequence[Path]
+
+
+def write_report(study: Study, folder: Path, options: Options, work: Work | None = None) -> Written:
+    """Writes ``report.html`` and what goes with it into ``folder``. Raises ``OSError`` where that cannot be written."""
+    work = work or Work()
+    folder.mkdir(parents=True, exist_ok=True)
+    findings = _findings(study, options, work)
+    panels = [_panel(finding, place, options) for place, finding in enumerate(findings)]
+    items, pictures, files = _items(panels, findings, folder, options, work)
+    work.start("Figures", sum(len(finding.figures) for finding in findings))
+    for finding in findings:
+        files += write_figures(list(finding.figures), folder / finding.folder, work.advance)
+    notes = [without_folders(note) for note in study.notes] if options.public else study.notes
+    chapters = [_chapter(finding, panel, options) for finding, panel in zip(findings, panels, strict=True)]
+    files = [*write_exports(chapters, folder, notes), *files]
+    page = folder / "report.html"
+    html = render(Page(panels, items, pictures, options.thresholds, METHOD, notes, options.licence))
+    write_aside(page, html.encode())
+    return Written({panel.name: panel.headline for panel in panels}, [page, *files])
+
+
+def _findings(study: Study, options: Options, work: Work) -> list[Finding]:
+    work.start("Comparing models, drawing figures", len(study.boards) * (len(FIGURES) + 1))
+    findings: list[Finding] = []
+    for board, name in zip(study.boards, board_names(study.boards), strict=True):
+        runs = {run.label: run.items for run in board.sampled if run.items is not None}
+        diagnoses = {label: diagnose(items, options.thresholds) for label, items in runs.items()}
+        comparisons = compare_models(runs)
+        scores = scores_of(board, options.scores, options.aliases)
+        others = elsewhere(board, scores, comparisons)
+        work.advance()
+        figures = draw_figures(Exhibit(board, diagnoses, others.means), work.advance)
+        folder = "figures" if len(study.boards) == 1 else f"figures/{len(findings) + 1}-{board.task}"
+        findings.append(Finding(board, name, folder, diagnoses, comparisons, scores, others, figures))
+    return findings
+
+
+def board_names(boards: Sequence[Board]) -> list[str]:
+    """The task of each board, and in what its scoring differs from that of others of the same task.
+
+    A name that would occur twice all the same is numbered.
+    """
+    names: list[str] = []
+    for board in boards:
+        ours = fields(board.scorer)
+        others = [fields(other.scorer) for other in boards if other.task == board.task]
+        parts = [f"{part} {text}" for part, text in ours.items() if any(other.get(part) != text for other in others)]
+        name = ", ".join([board.task, *parts])
+        names.append(name if name not in names else f"{name} ({len(names) + 1})")
+    return names
+
+
+def without_folders(note: str) -> str:
+    """A note with the names of files and not their folders, which nobody outside needs to know.
+
+    >>> without_folders("no samples beside /home/me/out/a_results.json: its row ...")
+    'no samples beside a_results.json: its row ...'
+    """
+    return re.sub(r"\S*/(?=[^/\s]+\.json)", "", note)
+
+
+def _panel(finding: Finding, place: int, options: Options) -> Panel:
+    board = finding.board
+    return Panel(
+        board=board,
+        name=finding.name,
+        headline=headline(board, finding.comparisons),
+        table=first_table(board, finding.elsewhere.columns, paper_table()),
+        slopes=slopes(finding.elsewhere.rankings.table),
+        flags=grouped(flags(board, options.kin)),
+        diagnosed=diagnosed(board, place, finding.diagnoses),
+        matrices=matrices(finding.comparisons),
+        elsewhere=finding.elsewhere.sentences,
+        figures=[
+            _picture(drawn, f"b{place}-{drawn.name}") for drawn in finding.figures if drawn.name not in ON_FIRST_SCREEN
+        ],
+    )
+
+
+def _chapter(finding: Finding, panel: Panel, options: Options) -> Chapter:
+    return Chapter(
+        board=finding.board,
+        name=finding.name,
+        headline=panel.headline,
+        comparisons=finding.comparisons,
+        figures=finding.figures,
+        folder=finding.folder,
+        flags=flags(finding.board, options.kin),
+        scores=finding.scores,
+    )
+
+
+def _picture(drawn: Drawn, name: str) -> Picture:
+    return Picture(drawn.name, drawn.title, drawn.caption, to_inline_svg(drawn.figure, name, drawn.title))
+
+
+def _items(
+    panels: Sequence[Panel], findings: Sequence[Finding], folder: Path, options: Options, work: Work
+) -> tuple[dict[int, Shown], dict[str, str], list[Path]]:
+    """What the step viewer shows of each board, thumbnails by SHA-256, and the files with the items beside the page."""
+    with_samples = [place for place, panel in enumerate(panels) if panel.board.sampled]
+    shown: dict[int, Shown] = {}
+    pictures: dict[str, str] = {}
+    files: list[Path] = []
+    for place in with_samples:
+        board, diagnoses = panels[place].board, findings[place].diagnoses
+        reader = ItemReader(board, diagnoses, options.public, work.advance)
+        chosen = choose_items(board, diagnoses, options.items or ITEMS, example_ids(panels[place].diagnosed))
+        work.start(f"Items of {panels[place].name}", len(chosen))
+        items = show_items(reader, chosen, BODY_BYTES // len(with_samples))
+        at_hand = None if options.public else options.pictures.get(board.task)
+        if at_hand:
+            wanted = [(row["id"], items.bodies[row["id"]]["image"]) for row in items.rows]
+            work.start(f"Pictures of {panels[place].name}", len(wanted))
+            pictures |= thumbnails(wanted, at_hand, PICTURE_BYTES // len(with_samples), work.advance)
+        if options.items is None:
+            work.start(f"All items of {panels[place].name}", reader.total)
+            items, written = write_beside(reader, items, place, folder, at_hand)
+            files += written
+        shown[place] = items
+    return shown, pictures, files

@@ -1,0 +1,59 @@
+"""``crystal-eval report``: its options, and what it says where something is wrong."""
+
+import pytest
+from lmms_eval_crystal.cli.main import app
+from lmms_eval_crystal.cli.report import _kin, _licence
+from lmms_eval_crystal.errors import CrystalError
+from studies import TALKERS, write_study
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_study(tmp_path_factory.mktemp("study"), items=8, talkers=TALKERS[:1])
+
+
+def report(*arguments: object) -> None:
+    app(["report", *map(str, arguments)], standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--items", "some"], "neither a number of items nor `all`"),
+        (["--items", "0"], "neither a number of items nor `all`"),
+        (["--sound-f1", "2"], "give a number from 0 to 1"),
+        (["--answers", "both"], "strict or paper"),
+        (["--scores", "missing.csv"], "missing.csv cannot be read"),
+        (["--aliases", "missing.yaml"], "missing.yaml cannot be read"),
+        (["--dataset", "./missing"], "--dataset=./missing: there is no such file or folder"),
+    ],
+)
+def test_a_wrong_option_gets_one_sentence(folder, tmp_path, options, sentence):
+    with pytest.raises(CrystalError, match=sentence):
+        report(folder, "-o", tmp_path / "out", *options)
+    assert not (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_folder_that_is_missing_or_has_no_results_gets_one_sentence(tmp_path):
+    with pytest.raises(CrystalError, match="does not exist"):
+        report(tmp_path / "missing", "-o", tmp_path / "out")
+    with pytest.raises(CrystalError, match="No CRYSTAL results"):
+        report(tmp_path, "-o", tmp_path / "out")
+
+
+def test_a_folder_that_cannot_be_written_gets_one_sentence(folder, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(CrystalError, match="name another folder with -o"):
+        report(folder, "-o", tmp_path / "file" / "out", "--public")
+
+
+def test_kin_is_told_by_hub_id_and_by_the_papers_name():
+    assert "Qwen2.5-VL" in (_kin("Qwen/Qwen2.5-VL-7B-Instruct") or "")
+    assert _kin("Qwen2.5-VL-7B") == _kin("qwen/qwen2.5-vl-7b-instruct")
+    assert _kin("org/Reasoner-7B") is None
+
+
+def test_each_task_comes_with_the_licence_of_its_data():
+    assert "CC-BY-NC-SA-4.0" in " ".join(_licence({"crystal"}))
+    assert "CC-BY-NC-SA-4.0" not in " ".join(_licence({"crystal_mini"}))
+    assert len(_licence({"crystal_paper", "crystal_mini"})) == 2

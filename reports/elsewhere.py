@@ -146,8 +146,8 @@ def _swap(swap: Mapping[str, Any]) -> str:
     ahead, behind = (shown(swap[name], 3) for name in ("match_f1_difference", "accuracy_difference"))
     doubt = "" if swap["established"] else ", not both established"
     return (
-        f"{swap['better_match_f1']} is ahead of {swap['better_accuracy']} by {ahead} in Match F1 and behind by {behind} "
-        f"in accuracy{doubt}."
+        f"{swap['better_match_f1']} is ahead of {swap['better_accuracy']} by {ahead} in Match F1 and behind by "
+        f"{behind} in accuracy{doubt}."
     )
 
 

@@ -25,7 +25,7 @@ def report(*arguments: object) -> None:
         (["--answers", "both"], "strict or paper"),
         (["--scores", "missing.csv"], "missing.csv cannot be read"),
         (["--aliases", "missing.yaml"], "missing.yaml cannot be read"),
-        (["--dataset", "./missing"], "--dataset=./missing: there is no such file or folder"),
+        (["--dataset", "./missing"], "./missing: there is no such file or folder.*--dataset"),
     ],
 )
 def test_a_wrong_option_gets_one_sentence(folder, tmp_path, options, sentence):

@@ -32,7 +32,7 @@ def test_every_command_is_of_a_kind_that_is_checked():
     # Run by CI, by tests/e2e/test_personas.py and tests/e2e/test_install.py.
     assert others == [["make", "demo"], ["make", "test"], ["pip", "install", ".[minilm]"]]
     assert len(HARNESS) == 6
-    assert len(OWN) == 16
+    assert len(OWN) == 19
 
 
 @pytest.mark.parametrize("command", HARNESS, ids=" ".join)

@@ -1,6 +1,6 @@
 """``crystal-eval demo``: what CRYSTAL measures, on the set that ships in the package, with no GPU and no hub.
 
-Runs the real harness over ``crystal_mini`` with seven scripted stand-ins whose behaviour is known and
+Runs the real harness over ``crystal_mini`` with eight scripted stand-ins whose behaviour is known and
 one tiny random Qwen2.5-VL, prints their table and writes their report.
 """
 
@@ -30,7 +30,7 @@ LOG_LINES = 15
 def run(
     folder: Annotated[Path, typer.Option("--output", "-o", help="Where everything goes.")] = Path("out/demo"),
 ) -> None:
-    """Run seven scripted models and a tiny real one on the shipped set: their table, and their report.
+    """Run eight scripted models and a tiny real one on the shipped set: their table, and their report.
 
     Runs lmms-eval on crystal_mini: the scripted stand-ins have a known behaviour and show what each
     metric rewards; a tiny random Qwen2.5-VL goes through the harness's own adapter. Takes a few minutes

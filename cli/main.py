@@ -7,7 +7,7 @@ import typer
 
 from .. import __version__
 from ..errors import CrystalError
-from . import check, demo, models, paper_prompt, report, run, score, table
+from . import ablate, agreement, check, demo, models, paper_prompt, report, run, score, table
 
 HELP = """\
 Commands of lmms-eval-crystal, beside the harness's own `lmms-eval --tasks crystal`.
@@ -37,6 +37,8 @@ app.command("check")(check.run)
 app.command("score")(score.run)
 app.command("table")(table.run)
 app.command("report")(report.run)
+app.command("ablate")(ablate.run)
+app.add_typer(agreement.app, name="agreement")
 app.command("demo")(demo.run)
 app.command("paper-prompt")(paper_prompt.run)
 

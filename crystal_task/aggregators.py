@@ -20,6 +20,8 @@ METRICS = (
     "precision",
     "recall",
     "ordered_f1",
+    "null_f1",
+    "f1_above_null",
     "lis",
     "lis_multi",
     "kendall_tau",

@@ -20,7 +20,7 @@ from .observe import watch
 from .plugin import task_version
 from .prompt import PROMPT_FILE, Prompt, as_rgb, messages
 from .scoring import LOADED, LoadedTask
-from .settings import Settings
+from .settings import Settings, embeddings_folder
 from .summary import finish
 
 #: Which task and which row a document is; added when the data is loaded.
@@ -95,7 +95,7 @@ def _prepare(
 def shared_encoder(name: str) -> tuple[StepEncoder, EmbeddingTable]:
     """One encoder and one table of embeddings for all tasks and runs of this process that ask for it."""
     encoder = StepEncoder(name)
-    return encoder, EmbeddingTable(encoder)
+    return encoder, EmbeddingTable(encoder, embeddings_folder())
 
 
 def check_device(device: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from ..metrics import AnswerVerdict, StepScores
+from ..metrics import AnswerVerdict, StepScores, Validity
 from .fields import unpack_fields
 from .item import SOURCES, Item
 from .observe import Request
@@ -63,17 +63,21 @@ class Scored:
     reading: Reading
     steps: StepScores
     verdict: AnswerVerdict
+    validity: Validity
     judged: bool | None = None
 
 
 def make_record(scored: Scored, image_sha256: str, provenance: Provenance) -> dict[str, Any]:
     """Metrics as plain floats, which the harness averages, and under ``crystal`` what it only writes down.
 
-    A metric that an item does not have (``lis_multi`` with fewer than two matches, the metrics of other
-    sources, ``accuracy_judged`` without a judge) is absent, not zero.
+    A metric that an item does not have (``lis_multi`` with fewer than two matches, ``null_f1`` without another
+    item, the metrics of other sources, ``accuracy_judged`` without a judge) is absent, not zero.
     """
     item, reading, steps, verdict = scored.item, scored.reading, scored.steps, scored.verdict
-    response = reading.response
+    response, validity = reading.response, scored.validity
+    # By reference step: the order of nearly equal similarities is rounding.
+    pairs = sorted(steps.pairs, key=itemgetter(1))
+    place = {pair[:2]: index for index, pair in enumerate(pairs)}
     metrics = {
         "accuracy": float(verdict.paper),
         "accuracy_strict": float(verdict.strict),
@@ -88,6 +92,9 @@ def make_record(scored: Scored, image_sha256: str, provenance: Provenance) -> di
         "format_usable": float(response.is_usable),
         "truncated": float(reading.truncated),
     }
+    if validity.null_f1 is not None:
+        metrics["null_f1"] = validity.null_f1
+        metrics["f1_above_null"] = steps.match_f1 - validity.null_f1
     if scored.judged is not None:
         metrics["accuracy_judged"] = float(scored.judged)
     if len(steps.pairs) >= 2:
@@ -101,11 +108,12 @@ def make_record(scored: Scored, image_sha256: str, provenance: Provenance) -> di
         "status": response.status,
         "predicted_steps": list(response.steps),
         "reference_steps": list(item.reference_steps),
-        # By reference step: the order of nearly equal similarities is rounding.
         "pairs": [
-            [predicted, reference, round(similarity, SIMILARITY_DIGITS)]
-            for predicted, reference, similarity in sorted(steps.pairs, key=itemgetter(1))
+            [predicted, reference, round(similarity, SIMILARITY_DIGITS)] for predicted, reference, similarity in pairs
         ],
+        "optimal_f1": validity.optimal_f1,
+        "first_f1": list(validity.first_f1),
+        "conflicts": sorted([place[predicted, reference], kind] for predicted, reference, kind in validity.conflicts),
         "question": item.question,
         "question_from": item.question_from,
         "options": list(item.options),

@@ -21,6 +21,7 @@ from typing import Any, TextIO
 from ..errors import CrystalError
 from ..metrics import GenerationSignature, MacroMean, ScorerSignature, aggregate
 from ..metrics.signature import short_hash
+from ..metrics.validity import SUMMARISED
 from .aggregators import METRICS
 from .plugin import metric_directions
 from .references import References
@@ -65,11 +66,13 @@ def write_results(out: Path, task: ScoredTask, records: Iterable[dict[str, Any]]
         # The inner file gets its name first: results stand for a run that is whole.
         with _aside(results_file) as results, _aside(folder / f"{date}_samples_{task.name}.jsonl") as samples:
             values: dict[str, list[float]] = {}
+            validity: list[dict[str, Any]] = []
             for sample in _samples(task, records, texts):
                 samples.write(json.dumps(sample, ensure_ascii=False) + "\n")
                 for metric in sample.keys() & set(METRICS):
                     values.setdefault(metric, []).append(sample[metric])
-            content = _results(task, values, started)
+                validity.append({name: sample["crystal"][name] for name in SUMMARISED})
+            content = _results(task, values, validity, started)
             results.write(json.dumps(content, ensure_ascii=False, indent=2))
     except OSError as error:
         raise CrystalError(
@@ -149,10 +152,12 @@ def _samples(task: ScoredTask, records: Iterable[dict[str, Any]], texts: Sequenc
         }
 
 
-def _results(task: ScoredTask, values: Mapping[str, list[float]], started: float) -> dict[str, Any]:
+def _results(
+    task: ScoredTask, values: Mapping[str, list[float]], validity: Sequence[dict[str, Any]], started: float
+) -> dict[str, Any]:
     means = {metric: aggregate(values[metric], metric) for metric in METRICS if metric in values}
     section = make_section(
-        task.model, task.scorer, task.generation, task.references.of, task.references.name, means
+        task.model, task.scorer, task.generation, task.references.of, task.references.name, means, validity
     ) | {"questions": dict(task.questions)}
     count = len(task.references.items)
     return {

@@ -18,7 +18,18 @@ from tqdm import tqdm
 
 from .. import ranks
 from ..errors import stop_the_run
-from ..metrics import EmbeddingTable, ScorerSignature, StepEncoder, StepScores, judge_answer, score_embedded
+from ..metrics import (
+    EmbeddingTable,
+    ScorerSignature,
+    StepEncoder,
+    StepScores,
+    Validity,
+    judge_answer,
+    null_partners,
+    score_similarity,
+    similarity_of,
+    validity_of,
+)
 from ..metrics.signature import data_hash
 from .checks import ImageHashes
 from .cleaning import replace_surrogates
@@ -55,19 +66,26 @@ class LoadedTask:
     judge: AnswerJudge | None = None
     question_from: str = "references"
     _noted: tuple[Sequence[str], Sequence[Request]] | None = None
+    _covered: range = range(0)
+    _hashes: dict[range, str] = field(default_factory=dict)
+    _partners: dict[range, dict[int, int | None]] = field(default_factory=dict)
     _provenance: Provenance = field(default_factory=Provenance)
     _records: dict[int, tuple[str, dict[str, Any]]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
+        self._covered = range(len(self.items))
         self._provenance = Provenance(scorer=str(self.scorer_signature(None)))
 
     def scorer_signature(self, run: Run | None) -> ScorerSignature:
         """The scorer signature, over the items that the run covers: on all ranks the same."""
-        covered = run.covered(self.items) if run else self.items
+        covered = self._indices(run)
+        if covered not in self._hashes:
+            items = (self.items[index] for index in covered)
+            self._hashes[covered] = data_hash((item.full_question, item.answer, item.reference_steps) for item in items)
         return ScorerSignature(
             version=self.version,
-            data=data_hash((item.full_question, item.answer, item.reference_steps) for item in covered),
+            data=self._hashes[covered],
             items=len(covered),
             parse=self.parser,
             encoder=self.encoder.signature,
@@ -77,10 +95,17 @@ class LoadedTask:
             question=self.question_from,
         )
 
+    def _indices(self, run: Run | None) -> range:
+        """The items that a run covers, over all ranks."""
+        indices = range(len(self.items))
+        covered = run.covered(indices) if run else indices
+        return covered if isinstance(covered, range) else indices
+
     def note(self, texts: list[str], responses: Sequence[list[str]]) -> None:
         """Keeps the responses of the shard for when their records are asked for."""
         run = current_run()
         shard = run.shard_of(responses) if run else None
+        self._covered = self._indices(run)
         provenance = Provenance(scorer=str(self.scorer_signature(run)))
         if run and shard:
             generation = generation_signature(run.model, self.prompt.hash, shard.generation_kwargs)
@@ -129,27 +154,46 @@ class LoadedTask:
             index = result.item.index
             record = make_record(result, self.images.sha256(index), self._provenance)
             self._records[index] = (result.reading.text.strip(), record)
+        self.table.forget_passing()
 
     def _embed(self, items: Sequence[Item], readings: Sequence[Reading]) -> None:
-        """All steps of the items in one call of the encoder, on the GPU that generation has left free."""
-        steps = [step for item in items for step in item.reference_steps]
-        steps += [
-            step for reading in readings if not reading.response.is_placeholder for step in reading.response.steps
-        ]
+        """All steps of the items in batches, on the GPU that generation has left free."""
+        responses = [reading.response for reading in readings if not reading.response.is_placeholder]
         move_to_free_device(self.encoder, self.settings.encoder_device)
-        self.encoder.progress = len(items) > 1 and ranks.is_main()
-        self.table.add(steps)
+        self.table.progress = len(items) > 1 and ranks.is_main()
+        self.table.add((step for item in items for step in item.reference_steps), keep=True)
+        self.table.add(step for response in responses for step in response.steps)
+        # Last, as other ranks have put most of these into the cache by now.
+        partners = [partner for item in items if (partner := self._partner(item))]
+        self.table.add((step for partner in partners for step in partner.reference_steps), keep=True)
         self.encoder.to("cpu")  # the next model of a run over several wants the whole GPU
+
+    def _partner(self, item: Item) -> Item | None:
+        """The item whose references are this one's null: the same on all ranks. None where the run has no other."""
+        covered = self._covered if item.index in self._covered else range(len(self.items))
+        if covered not in self._partners:
+            items = [self.items[index] for index in covered]
+            places = null_partners((item.source, item.question, item.reference_steps) for item in items)
+            self._partners[covered] = {
+                item.index: None if place is None else items[place].index
+                for item, place in zip(items, places, strict=True)
+            }
+        index = self._partners[covered][item.index]
+        return None if index is None else self.items[index]
 
     def _score_item(self, item: Item, reading: Reading) -> Scored:
         response = reading.response
         verdict = judge_answer(response.answer, item.answer, item.question, item.options)
+        partner = self._partner(item)
         if response.is_placeholder:
             steps = StepScores.of_pairs([], len(response.steps), len(item.reference_steps))
-        else:
-            embedded = self.table.rows(response.steps), self.table.rows(item.reference_steps)
-            steps = score_embedded(*embedded, self.settings.tau, self.settings.alpha)
-        return Scored(item, reading, steps, verdict)
+            return Scored(item, reading, steps, verdict, Validity.of_placeholder(partner is not None))
+        predicted = self.table.rows(response.steps)
+        similarity = similarity_of(predicted, self.table.rows(item.reference_steps))
+        null = similarity_of(predicted, self.table.rows(partner.reference_steps)) if partner else None
+        steps = score_similarity(similarity, self.settings.tau, self.settings.alpha)
+        validity = validity_of(similarity, null, steps, response.steps, item.reference_steps, self.settings.tau)
+        return Scored(item, reading, steps, verdict, validity)
 
     def _judged(self, scored: Sequence[Scored]) -> list[Scored]:
         """With the judge's verdict where no rule settles the answer, and the strict rule's elsewhere."""

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from platformdirs import user_data_dir
+from platformdirs import user_cache_dir, user_data_dir
 
 from ..errors import CrystalError
 from ..metrics import ALPHA, TAU
@@ -59,6 +59,16 @@ class Settings:
 def data_folder() -> Path:
     """Where this package keeps what a user gave it, the authors' prompt for one."""
     return Path(user_data_dir(APP_NAME, appauthor=False))
+
+
+def cache_folder() -> Path:
+    """Where this package keeps what it can make again: ``CRYSTAL_CACHE_DIR``, else the user's cache folder."""
+    return Path(_text("CRYSTAL_CACHE_DIR") or user_cache_dir(APP_NAME, appauthor=False)).expanduser()
+
+
+def embeddings_folder() -> Path:
+    """Where the embeddings of reference steps are kept, a file an encoder."""
+    return cache_folder() / "embeddings"
 
 
 def _text(variable: str) -> str:

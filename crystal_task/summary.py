@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from loguru import logger
 
 from ..metrics import ALPHA, TAU, GenerationSignature, MacroMean, ScorerSignature
 from ..metrics.encoder import default_encoder, encoder_presets
+from ..metrics.validity import summarise
 from .observe import Run, generation_signature, leaf_tasks
 from .paper_prompt import SHA256
 from .scoring import LoadedTask, loaded_task
@@ -55,16 +56,26 @@ def finish(run: Run, results: dict[str, Any]) -> None:
         metrics.pop("crystal,none", None)
         means = {key.partition(",")[0]: mean for key, mean in metrics.items() if isinstance(mean, MacroMean)}
         if means:  # none with --predict_only
-            section[name] = _task_section(run, loaded, task, means)
+            records = [sample["crystal"] for sample in results.get("samples", {}).get(name, ()) if "crystal" in sample]
+            section[name] = _task_section(run, loaded, task, means, records)
             _log(name, section[name])
     if section:
         results["crystal"] = section
 
 
-def _task_section(run: Run, loaded: LoadedTask, task: Any, means: dict[str, MacroMean]) -> dict[str, Any]:
+def _task_section(
+    run: Run, loaded: LoadedTask, task: Any, means: dict[str, MacroMean], records: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The section of one task; ``records`` are those of its items, which are there with ``--log_samples`` only."""
     generation = generation_signature(run.model, loaded.prompt.hash, task.config.generation_kwargs or {})
     return make_section(
-        run.model.id, loaded.scorer_signature(run), generation, len(loaded.items), loaded.settings.dataset, means
+        run.model.id,
+        loaded.scorer_signature(run),
+        generation,
+        len(loaded.items),
+        loaded.settings.dataset,
+        means,
+        records,
     )
 
 
@@ -75,8 +86,12 @@ def make_section(
     of: int,
     dataset: str,
     means: Mapping[str, MacroMean],
+    records: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """The section of one task in a results file; ``of`` is the number of items that ``dataset`` has."""
+    """The section of one task in a results file; ``of`` is the number of items that ``dataset`` has.
+
+    ``records`` need hold no more than what ``validity.summarise`` reads.
+    """
     return {
         "model": model,
         "scorer": str(scorer),
@@ -90,6 +105,7 @@ def make_section(
         }
         # Absent where no item has two matches; that is a result, and one to be seen.
         | ({} if "lis_multi" in means else {"lis_multi": {"mean": None, "low": None, "high": None, "items": 0}}),
+        **({"validity": summarise(records)} if records else {}),
     }
 
 

@@ -11,7 +11,8 @@ from .encoder import StepEncoder
 from .matching import TAU, cosine_similarity, match_steps
 from .order import ALPHA, kendall_tau, lis_ratio, ordered_f1
 from .signature import GenerationSignature, ScorerSignature
-from .steps import StepScores, score_embedded, score_items, score_steps
+from .steps import StepScores, score_embedded, score_items, score_similarity, score_steps, similarity_of
+from .validity import Validity, null_partners, validity_of
 
 __all__ = [
     "ALPHA",
@@ -24,6 +25,7 @@ __all__ = [
     "ScorerSignature",
     "StepEncoder",
     "StepScores",
+    "Validity",
     "aggregate",
     "cosine_similarity",
     "judge_answer",
@@ -31,8 +33,12 @@ __all__ = [
     "lis_ratio",
     "macro_mean",
     "match_steps",
+    "null_partners",
     "ordered_f1",
     "score_embedded",
     "score_items",
+    "score_similarity",
     "score_steps",
+    "similarity_of",
+    "validity_of",
 ]

@@ -2,11 +2,17 @@
 
 import threading
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from tqdm import tqdm
 
 from ..errors import CrystalError
+from .cache import PROBES, EmbeddingCache
+
+#: Texts that are encoded, and kept on disk, at a time: what a run that is killed loses, and a step of its bar.
+PORTION = 1024
 
 
 class Encoder(Protocol):
@@ -25,28 +31,51 @@ def _as_array(rows: Any) -> np.ndarray:
 
 
 class EmbeddingTable:
-    """Embeddings of all texts seen so far, by text; safe to use from several threads."""
+    """Embeddings of all texts seen so far, by text; safe to use from several threads.
 
-    def __init__(self, encoder: Encoder) -> None:
+    With a ``cache_folder`` the texts that are added to be kept go to a file there, and come from it in
+    later runs; for that the encoder needs a ``cache_key``, which names all that its vectors depend on.
+    """
+
+    def __init__(self, encoder: Encoder, cache_folder: Path | None = None) -> None:
+        self.progress = False
         self._encoder = encoder
+        self._cache_folder = cache_folder
+        self._caches: dict[str, EmbeddingCache] = {}
         self._row_of: dict[str, np.ndarray] = {}
+        self._passing: set[str] = set()
         self._width = 0
         self._lock = threading.Lock()
 
-    def add(self, texts: Iterable[str]) -> None:
-        """Encodes the texts that are not in the table yet, in one call of the encoder.
+    def add(self, texts: Iterable[str], keep: bool = False) -> None:
+        """Encodes the texts that are not in the table yet, each once, those of like length together.
 
+        ``keep`` takes from the cache on disk what it has, and writes there what it has not.
         Raises ``CrystalError`` where the encoder returns another number of rows, another width than
-        before, or numbers that are no directions (NaN, infinite, or a row of zeros).
+        before, or numbers that are no directions (NaN, infinite, or a row of zeros); nothing of such
+        an answer is kept.
         """
         with self._lock:
-            new = [text for text in dict.fromkeys(texts) if text not in self._row_of]
-            if not new:
-                return
-            rows = _as_array(self._encoder.encode(new))
-            self._check(rows, new)
-            self._width = rows.shape[1]
-            self._row_of.update(zip(new, rows, strict=True))
+            wanted = list(dict.fromkeys(texts))
+            if keep:
+                self._passing.difference_update(wanted)
+            new = [text for text in wanted if text not in self._row_of]
+            if keep and new and (cache := self._cache()):
+                self._row_of.update(cache.load(new))
+                new = [text for text in new if text not in self._row_of]
+            if not keep:
+                self._passing.update(new)
+            # The longest first, as they are padded to one length; a batch too large for the device shows at once.
+            new.sort(key=len, reverse=True)
+            with tqdm(total=len(new), desc="Embedding", unit="step", disable=not (self.progress and new)) as bar:
+                for start in range(0, len(new), PORTION):
+                    portion = new[start : start + PORTION]
+                    rows = dict(zip(portion, self._encode(portion), strict=True))
+                    self._row_of.update(rows)
+                    # Asked for anew: a full GPU sends an encoder to the CPU, whose vectors are kept elsewhere.
+                    if keep and (cache := self._cache()):
+                        cache.save(rows)
+                    bar.update(len(portion))
 
     def keep(self, texts: Iterable[str]) -> None:
         """Forgets all texts but these, where the steps of one model after another pass through one table."""
@@ -56,10 +85,36 @@ class EmbeddingTable:
 
     def rows(self, texts: Sequence[str]) -> np.ndarray:
         """Embeddings of the texts, shape ``(n, d)``; texts not seen before are encoded now."""
-        self.add(texts)
+        if not all(text in self._row_of for text in texts):
+            self.add(texts)
         if not texts:
             return np.empty((0, self._width), dtype=np.float32)
         return np.stack([self._row_of[text] for text in texts])
+
+    def forget_passing(self) -> None:
+        """Drops the texts that were not added to be kept: the steps of one model say nothing to the next."""
+        with self._lock:
+            for text in self._passing:
+                self._row_of.pop(text, None)
+            self._passing.clear()
+
+    def _encode(self, texts: list[str]) -> np.ndarray:
+        rows = _as_array(self._encoder.encode(texts))
+        self._check(rows, texts)
+        self._width = rows.shape[1]
+        return rows
+
+    def _cache(self) -> EmbeddingCache | None:
+        """The file of the encoder as it is now; None without a folder, or for an encoder without a key."""
+        key = str(getattr(self._encoder, "cache_key", ""))
+        if self._cache_folder is None or not key:
+            return None
+        if key not in self._caches:
+            probes = self._encode(list(PROBES))
+            # The encoder may have gone to another device for them.
+            key = str(getattr(self._encoder, "cache_key", key))
+            self._caches[key] = EmbeddingCache(self._cache_folder, key, probes)
+        return self._caches[key]
 
     def _check(self, rows: np.ndarray, texts: list[str]) -> None:
         if rows.ndim != 2 or len(rows) != len(texts) or rows.shape[1] == 0:

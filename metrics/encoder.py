@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
 PRESETS_FILE = Path(__file__).parent.parent / "configs" / "encoders.yaml"
 #: Texts per forward pass; steps are short, so this fits on any device.
 BATCH_SIZE = 64
+#: Words for each token of the limit, so that a tokeniser that joins two words does not matter either.
+SURE_WORDS = 2
+_WORD = re.compile(r"\S+")
+_SURE = re.compile(r"[0-9A-Za-z]")
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ def _resolve_plain(name_or_path: str) -> EncoderSource:
     known = ", ".join(sorted(encoder_presets()))
     raise CrystalError(
         f"No encoder {name_or_path!r}: it is neither a preset ({known}), nor a hub id (owner/name), nor a folder; "
-        "set CRYSTAL_ENCODER to one of these."
+        "name one of these, in CRYSTAL_ENCODER for a run or in the option of a command."
     )
 
 
@@ -122,6 +128,12 @@ class StepEncoder:
         """Where the model is now."""
         return str(self._model.device)
 
+    @property
+    def cache_key(self) -> str:
+        """All that its vectors depend on: signature, kind of device, and type of its weights."""
+        weights = next(self._model.parameters(), None)
+        return f"{self.signature}-{self._model.device.type}-{'' if weights is None else weights.dtype}"
+
     def to(self, device: str) -> None:
         """Moves the model, to the GPU that generation has left free, say."""
         self._model.to(device)
@@ -148,13 +160,35 @@ class StepEncoder:
             width = self._model.get_sentence_embedding_dimension() or 0
             return np.empty((0, width), dtype=np.float32)
         rows = self._model.encode(
-            texts,
+            self._cut(texts),
             batch_size=BATCH_SIZE,
             convert_to_numpy=True,
             normalize_embeddings=True,
             show_progress_bar=self.progress,
         )
         return np.asarray(rows, dtype=np.float32)
+
+    def _cut(self, texts: list[str]) -> list[str]:
+        """Very long texts without the end that the limit on tokens drops anyway; tokenising 100 kB takes long."""
+        limit = self._model.max_seq_length
+        cuts_right = getattr(self._model.tokenizer, "truncation_side", "") == "right"
+        return [first_words(text, SURE_WORDS * limit) for text in texts] if limit and cuts_right else texts
+
+
+def first_words(text: str, count: int) -> str:
+    """A text up to its ``count``-th word that has a letter or digit of ASCII, or all of it where it has fewer.
+
+    No tokeniser turns such a word into nothing, and what stands behind white space changes no token before it.
+
+    >>> first_words("a red - car stops", 3)
+    'a red - car'
+    """
+    # Too short to hold more.
+    if len(text) < 2 * count:
+        return text
+    words = (found for found in _WORD.finditer(text) if _SURE.search(found[0]))
+    last = next(islice(words, count - 1, None), None)
+    return text[: last.end()] if last else text
 
 
 @contextmanager

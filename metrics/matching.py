@@ -1,6 +1,6 @@
 """Which predicted step is which reference step: greedy one-to-one matching above a threshold."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -46,13 +46,24 @@ def match_steps(similarity: np.ndarray | Sequence[Sequence[float]], tau: float =
         return []
     if matrix.ndim != 2:
         raise ValueError(f"similarity has shape {matrix.shape}, expected (predicted steps, reference steps)")
-    rows, columns = np.nonzero(matrix > tau)
-    values = matrix[rows, columns]
-    free_rows, free_columns = [True] * matrix.shape[0], [True] * matrix.shape[1]
+    return take_greedily(ranked_pairs(matrix, tau), *matrix.shape)
+
+
+def ranked_pairs(similarity: np.ndarray, tau: float = TAU) -> list[Pair]:
+    """All pairs above the threshold of a matrix ``(P, R)``, the most similar first, ties as in ``match_steps``."""
+    rows, columns = np.nonzero(similarity > tau)
+    values = similarity[rows, columns]
+    order = np.lexsort((columns, rows, values))[::-1]
+    return list(zip(rows[order].tolist(), columns[order].tolist(), values[order].tolist(), strict=True))
+
+
+def take_greedily(ranked: Iterable[Pair], predicted: int, reference: int) -> list[Pair]:
+    """Of pairs the best first those whose two steps are both still free; the numbers are those of all steps."""
+    free_rows, free_columns = [True] * predicted, [True] * reference
     pairs: list[Pair] = []
-    for index in np.lexsort((columns, rows, values))[::-1]:
-        row, column = int(rows[index]), int(columns[index])
+    for pair in ranked:
+        row, column, _ = pair
         if free_rows[row] and free_columns[column]:
             free_rows[row] = free_columns[column] = False
-            pairs.append((row, column, float(values[index])))
+            pairs.append(pair)
     return pairs

@@ -114,6 +114,23 @@ def read_quantity(text: str) -> Quantity | None:
     return replace(merged, leads=not before and len(after) <= _MAX_REFERENCE_WORDS)
 
 
+def read_numbers(text: str) -> list[Quantity] | None:
+    """All numbers that a sentence states, without their signs, in order.
+
+    None where it hedges, holds many, or holds one that cannot be read for certain. A dash before a number
+    may be a minus, a hyphen or an operator; which one, a sentence does not say.
+
+    >>> [int(number.value) for number in read_numbers("Twelve minus 5 is 7.")]
+    [12, 5, 7]
+    >>> read_numbers("more than 5 dogs") is read_numbers("in row A4") is None
+    True
+    """
+    split = _split(_in_figures(text))
+    if split is None or _hedges(split[1]):
+        return None
+    return [replace(number, value=abs(number.value)) for number in split[0]]
+
+
 def is_hedged(before: str, after: str = "") -> bool:
     """Whether the words around a figure make it a bound or deny it.
 
@@ -226,10 +243,14 @@ def _figures_form(text: str) -> str:
     text = text.replace("\\%", "%").replace("\\$", "$")
     if not _LIST_MARK.search(text):
         text = last_side(text)
+    return _MINUS.sub("-", _APPROXIMATELY.sub("", _in_figures(text)))
+
+
+def _in_figures(text: str) -> str:
     text = _LATEX_FRACTION.sub(
         lambda found: f"{' ' if found[1] else ''}{found[2] or found[3]}/{found[4] or found[5]}", text
     )
-    return _MINUS.sub("-", _APPROXIMATELY.sub("", words_to_figures(text.strip())))
+    return words_to_figures(text.strip())
 
 
 def _read_number(found: re.Match[str], text: str) -> tuple[Quantity, int] | None:

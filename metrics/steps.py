@@ -44,13 +44,7 @@ class StepScores:
         """
         order = predicted_order(pairs)
         lis = lis_ratio(order)
-        if predicted == reference == 0:
-            precision = recall = f1 = 1.0
-        elif not pairs:
-            precision = recall = f1 = 0.0
-        else:
-            precision, recall = len(pairs) / predicted, len(pairs) / reference
-            f1 = 2 * precision * recall / (precision + recall)
+        precision, recall, f1 = precision_recall_f1(len(pairs), predicted, reference)
         return cls(
             precision=precision,
             recall=recall,
@@ -64,11 +58,36 @@ class StepScores:
         )
 
 
+def precision_recall_f1(matches: int, predicted: int, reference: int) -> tuple[float, float, float]:
+    """``m / P``, ``m / R`` and their harmonic mean; all 1 where both sides are empty, all 0 where nothing matched.
+
+    >>> precision_recall_f1(1, 1, 3)[2]
+    0.5
+    """
+    if predicted == reference == 0:
+        return 1.0, 1.0, 1.0
+    if not matches:
+        return 0.0, 0.0, 0.0
+    precision, recall = matches / predicted, matches / reference
+    return precision, recall, 2 * precision * recall / (precision + recall)
+
+
 def score_embedded(predicted: np.ndarray, reference: np.ndarray, tau: float = TAU, alpha: float = ALPHA) -> StepScores:
     """Scores of one item from its embeddings, shapes ``(P, d)`` and ``(R, d)``; either may have no rows."""
-    counts = len(predicted), len(reference)
-    pairs = match_steps(cosine_similarity(predicted, reference), tau) if all(counts) else []
-    return StepScores.of_pairs(pairs, *counts, alpha=alpha)
+    return score_similarity(similarity_of(predicted, reference), tau, alpha)
+
+
+def score_similarity(similarity: np.ndarray, tau: float = TAU, alpha: float = ALPHA) -> StepScores:
+    """Scores of one item from its similarities, shape ``(P, R)``; either may be 0."""
+    predicted, reference = similarity.shape
+    return StepScores.of_pairs(match_steps(similarity, tau), predicted, reference, alpha)
+
+
+def similarity_of(predicted: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Cosines of two lists of embeddings, shape ``(P, R)``, where either list may be empty, of any width."""
+    if not len(predicted) or not len(reference):
+        return np.zeros((len(predicted), len(reference)), dtype=predicted.dtype)
+    return cosine_similarity(predicted, reference)
 
 
 def score_steps(

@@ -16,14 +16,13 @@ from typing import Any
 
 from lmms_eval.api.instance import Instance, unwrap_generation_output
 from loguru import logger
-from platformdirs import user_cache_dir
 from tqdm import tqdm
 
 from .. import ranks
 from ..crystal_task.observe import Run, leaf_tasks
 from ..crystal_task.response import text_status
 from ..crystal_task.scoring import loaded_task
-from ..crystal_task.settings import APP_NAME
+from ..crystal_task.settings import cache_folder
 from ..errors import CrystalError, stop_the_run
 from .calling import Place, call_all, quietly
 from .identity import digest, run_hash, run_identity, without_secrets
@@ -99,8 +98,7 @@ def _unasked(default: Path, identity: Mapping[str, Any], images: _Images) -> Jou
 
 def default_folder(run: Run, cli_args: Any = None) -> Path:
     """Where a run keeps its journal if the user names no folder: the same for the same command."""
-    root = os.environ.get("CRYSTAL_CACHE_DIR", "").strip() or user_cache_dir(APP_NAME, appauthor=False)
-    return Path(root) / "journal" / f"{run_hash(run, cli_args)}-v{EDITION}"
+    return cache_folder() / "journal" / f"{run_hash(run, cli_args)}-v{EDITION}"
 
 
 class _Images:

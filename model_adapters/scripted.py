@@ -5,7 +5,7 @@ from loguru import logger as eval_logger
 
 from ..crystal_task.item import Item
 from ..errors import CrystalError, stop_the_run
-from .base import OfflineModel, refuse_unknown
+from .base import STEPS_COLUMN, OfflineModel, refuse_unknown
 from .personas import PERSONAS, write
 
 # The seed that the paper's evaluation states, as everywhere in this package.
@@ -28,6 +28,9 @@ class CrystalScripted(OfflineModel):
         refuse_unknown(self.model_id, ("persona", "model_name", "seed"), other)
         self.persona = _known_persona(persona)
         self.seed = _whole_number(seed)
+        # The dataset that was asked for last, and all reference steps in it.
+        self._rows: Dataset | None = None
+        self._steps: list[str] = []
         super().__init__(model_name or f"{self.model_id}-{self.persona}")
         if self.rank == 0:
             eval_logger.warning(
@@ -37,7 +40,12 @@ class CrystalScripted(OfflineModel):
 
     def respond(self, rows: Dataset, index: int) -> str:
         """The persona's response to the item at ``index``."""
-        return write(self.persona, Item.from_row(rows[index], index), self.seed)
+        if rows is not self._rows:
+            self._rows = rows
+            self._steps = [
+                step for steps in rows.select_columns([STEPS_COLUMN]).to_dict()[STEPS_COLUMN] for step in steps or ()
+            ]
+        return write(self.persona, Item.from_row(rows[index], index), self.seed, self._steps)
 
 
 class CrystalScriptedSimple(CrystalScripted):

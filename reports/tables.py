@@ -45,6 +45,7 @@ COLUMNS: tuple[tuple[str, Callable[[Result], str]], ...] = (
     ("strict", _mean("accuracy_strict")),
     ("Match F1", _mean("match_f1")),
     ("95 % int.", _interval),
+    ("Ab. null", _mean("f1_above_null")),
     ("Prec.", _mean("precision")),
     ("Recall", _mean("recall")),
     ("Ord. F1", _mean("ordered_f1")),
@@ -54,12 +55,12 @@ COLUMNS: tuple[tuple[str, Callable[[Result], str]], ...] = (
     ("Trunc.", _mean("truncated")),
 )
 #: Columns that a narrow terminal goes without, the first first.
-DISPENSABLE = ("95 % int.", "Ord. F1", "Prec.", "Steps", "LIS 2+", "strict")
+DISPENSABLE = ("95 % int.", "Ord. F1", "Prec.", "Steps", "LIS 2+", "Ab. null", "strict")
 #: A name that is longer is folded.
 NAME_WIDTH = 28
 LEGEND = (
-    "Acc. accuracy, strict accuracy_strict, Ord. F1 ordered_f1, LIS 2+ lis_multi (items behind it), Usable "
-    "format_usable, Trunc. truncated; the interval is Match F1's."
+    "Acc. accuracy, strict accuracy_strict, Ab. null f1_above_null, Ord. F1 ordered_f1, LIS 2+ lis_multi (items behind "
+    "it), Usable format_usable, Trunc. truncated; the interval is Match F1's."
 )
 
 

@@ -1,7 +1,10 @@
 """Shared pieces of the tests: the case files, the real MiniLM encoder, the authors' package as the oracle."""
 
+import atexit
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,8 +13,12 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 # A run of a test must neither find nor leave a journal in the user's cache.
 os.environ.setdefault("CRYSTAL_JOURNAL", "off")
+# Nor embeddings; those of one test serve the next.
+os.environ["CRYSTAL_CACHE_DIR"] = tempfile.mkdtemp(prefix="crystal-tests-")
 
 import pytest
+
+atexit.register(shutil.rmtree, os.environ["CRYSTAL_CACHE_DIR"], ignore_errors=True)
 
 DATA = Path(__file__).parent / "data"
 

@@ -17,6 +17,7 @@ TIMEOUT = 280
 def environment(**variables: str) -> dict[str, str]:
     """The environment of a run: no hub, no threads beyond need, no CRYSTAL settings but the given ones."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("CRYSTAL_", "HF_TOKEN"))}
+    kept["CRYSTAL_CACHE_DIR"] = os.environ["CRYSTAL_CACHE_DIR"]
     fixed = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "COLUMNS": "140", "CRYSTAL_JOURNAL": "off"}
     return {**kept, **fixed, **variables}
 

@@ -9,13 +9,14 @@ import pytest
 import synthetic
 import yaml
 from lmms_eval.api.instance import Instance, TokenCounts
-from lmms_eval_crystal.crystal_task import aggregators, hooks, judge, observe
+from lmms_eval_crystal.crystal_task import aggregators, hooks, judge, observe, scoring
 from lmms_eval_crystal.crystal_task.fields import pack_fields
 from lmms_eval_crystal.crystal_task.plugin import TASKS
 from lmms_eval_crystal.crystal_task.response import PLACEHOLDER_STEP
 from lmms_eval_crystal.crystal_task.scoring import LOADED, NoteResponses
 from lmms_eval_crystal.crystal_task.summary import differences_from_paper
-from lmms_eval_crystal.metrics import GenerationSignature, ScorerSignature
+from lmms_eval_crystal.metrics import EmbeddingTable, GenerationSignature, ScorerSignature
+from lmms_eval_crystal.metrics.cache import PROBES
 
 COUNT = 5
 
@@ -52,9 +53,9 @@ def instance(index: int, text: str, tokens: int | None = None) -> Instance:
 def observed(monkeypatch):
     """Stands for the harness: ``observed(instances)`` makes them the requests of the run in progress."""
 
-    def observe_run(instances):
+    def observe_run(instances, limit=None):
         task = SimpleNamespace(instances=instances, config=SimpleNamespace(generation_kwargs={"max_new_tokens": 50}))
-        run = observe.Run(observe.Model(id="some/model"), {"group": {"crystal": task}}, None, 0)
+        run = observe.Run(observe.Model(id="some/model"), {"group": {"crystal": task}}, limit, 0)
         monkeypatch.setattr(observe, "_current", run)
         return [made.resps for made in instances]
 
@@ -248,6 +249,106 @@ def test_nothing_is_computed_before_it_is_asked_for(docs, observed, monkeypatch)
     monkeypatch.setattr(LOADED["crystal"].table, "add", encoded.extend)
     NoteResponses().apply(observed([instance(0, perfect(docs[0]))]), docs)
     assert not encoded
+
+
+def covered(count: int, ranks: int, rank: int = 0) -> list[int]:
+    """The documents of a rank of a run over the first ``count``, as the harness shares them out."""
+    return list(range(rank, count, ranks))
+
+
+@pytest.fixture
+def encoded(docs, monkeypatch, tmp_path):
+    """What the encoder is asked for, with a table and a cache of its own."""
+    task = LOADED["crystal"]
+    asked = []
+    encode = task.encoder.encode
+    monkeypatch.setattr(task.encoder, "encode", lambda texts: asked.extend(texts) or encode(texts))
+    monkeypatch.setattr(task, "table", EmbeddingTable(task.encoder, tmp_path / "embeddings"))
+    return asked
+
+
+def records_of(docs, observe_run, indices, limit=None, text=perfect):
+    instances = [instance(index, text(docs[index])) for index in indices]
+    texts = NoteResponses().apply(observe_run(instances, limit), docs)
+    return {index: hooks.process_results(docs[index], [said]) for index, said in zip(indices, texts, strict=True)}
+
+
+def other_steps(doc) -> str:
+    return json.dumps({"reasoning_steps": [f"{step} It is on page 3." for step in doc["reference_steps"]]})
+
+
+def test_a_run_with_a_limit_embeds_the_references_of_its_items_only(docs, observed, encoded):
+    records_of(docs, observed, covered(2, ranks=1), limit=2)
+    steps = {step for index in range(2) for step in docs[index]["reference_steps"]}
+    assert sorted(text for text in encoded if text not in PROBES) == sorted(steps)
+
+
+def test_references_are_embedded_once_for_all_runs_models_and_thresholds(docs, observed, encoded, monkeypatch):
+    task = LOADED["crystal"]
+    records_of(docs, observed, range(COUNT), text=other_steps)
+    encoded.clear()
+    monkeypatch.setattr(task, "table", EmbeddingTable(task.encoder, task.table._cache_folder))
+    monkeypatch.setattr(task, "settings", replace(task.settings, tau=0.6))
+    records_of(docs, observed, range(COUNT), text=other_steps)
+    references = {step for doc in docs for step in doc["reference_steps"]}
+    assert len(encoded) > len(PROBES)
+    assert not references & set(encoded)
+
+
+def test_scores_are_the_same_from_a_cold_a_filled_and_no_cache(docs, observed, encoded, monkeypatch, tmp_path):
+    task = LOADED["crystal"]
+    runs = []
+    for folder in (tmp_path / "new", tmp_path / "new", None):
+        monkeypatch.setattr(task, "table", EmbeddingTable(task.encoder, folder))
+        runs.append(records_of(docs, observed, range(COUNT), text=other_steps))
+    assert runs[0] == runs[1] == runs[2]
+
+
+def test_the_null_of_an_item_is_the_same_whatever_the_ranks(docs, observed):
+    whole = records_of(docs, observed, covered(COUNT, ranks=1), text=other_steps)
+    parts = [records_of(docs, observed, covered(COUNT, 3, rank), text=other_steps) for rank in range(3)]
+    assert {index: record for part in parts for index, record in part.items()} == whole
+    assert all(0 < record["null_f1"] <= 1 for record in whole.values())
+    for record in whole.values():
+        assert record["f1_above_null"] == record["match_f1"] - record["null_f1"]
+        assert record["crystal"]["optimal_f1"] >= record["match_f1"] == record["crystal"]["first_f1"][-1]
+
+
+def test_a_run_of_one_item_has_no_null(docs, observed):
+    [record] = records_of(docs, observed, [0], limit=1).values()
+    assert not {"null_f1", "f1_above_null"} & record.keys()
+    [record] = records_of(docs, observed, [0], limit=2).values()
+    assert {"null_f1", "f1_above_null"} <= record.keys()
+
+
+def test_a_response_that_cannot_be_read_has_a_null_of_zero(docs):
+    record = hooks.process_results(docs[0], ["I cannot help with that."])
+    assert record["null_f1"] == record["f1_above_null"] == record["crystal"]["optimal_f1"] == 0
+    assert record["crystal"]["first_f1"] == [0]
+
+
+def test_pairs_that_disagree_are_marked_in_the_record(docs):
+    """``conflicts`` points into ``pairs``."""
+    steps = ["Its colour is not green, as on page 0.", "Picture 7 shows a single square."]
+    record = hooks.process_results(docs[0], [pack_fields(steps, "green")])["crystal"]
+    marked = [[record["pairs"][place][:2], kind] for place, kind in record["conflicts"]]
+    assert marked == [[[1, 0], "number"], [[0, 2], "negation"]]
+
+
+def test_the_items_are_hashed_once_for_all_signatures_of_a_run(docs, observed, monkeypatch):
+    hashed = []
+    monkeypatch.setattr(scoring, "data_hash", lambda items: hashed.append(len(list(items))) or "00000000")
+    records_of(docs, observed, range(2), limit=2)
+    task = LOADED["crystal"]
+    for _ in range(3):
+        task.scorer_signature(observe.current_run())
+    assert hashed == [2]
+
+
+def test_no_image_is_decoded_for_scoring(docs, observed, monkeypatch):
+    plain = docs.remove_columns("image")
+    monkeypatch.setattr("PIL.Image.open", lambda *arguments, **options: pytest.fail("an image was opened"))
+    records_of(plain, observed, range(COUNT))
 
 
 def test_aggregators_refuse_nan_by_name():

@@ -46,6 +46,13 @@ def test_verbose_covers_all_and_is_half_irrelevant(out):
     assert values["precision"] == 0.5
 
 
+def test_the_talker_matches_other_items_as_well_as_its_own(out):
+    values = metrics(out / "talker")
+    assert values["match_f1"] > 0.1
+    assert abs(values["f1_above_null"]) < 0.05
+    assert metrics(out / "oracle")["f1_above_null"] > 0.6
+
+
 def test_lucky_is_right_without_reasoning(out):
     values = metrics(out / "lucky")
     assert values["accuracy"] == values["accuracy_strict"] == 1
@@ -80,6 +87,9 @@ def test_results_carry_signatures_intervals_and_counts(out):
     assert section["generation"].endswith("|scripted:yes")
     assert section["metrics"]["match_f1"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "items": section["items"]}
     assert "a scripted stand-in, not a model" in section["differs_from_paper"]
+    assert section["validity"]["optimal_f1"] == 1
+    assert 0.1 < section["validity"]["first_f1"][0] < section["validity"]["first_f1"][9] < 1
+    assert section["validity"]["conflicts"] == {"items": 50, "any": 0, "number": 0, "negation": 0}
 
 
 def test_each_sample_carries_what_a_report_needs(out):
@@ -89,6 +99,7 @@ def test_each_sample_carries_what_a_report_needs(out):
         *("model", "response", "status", "predicted_steps", "reference_steps", "pairs", "question", "options"),
         *("reference_answer", "answer", "correct", "correct_strict", "correct_kind", "source", "image_sha256"),
         *("correct_strict_kind", "output_tokens", "scorer", "generation"),
+        *("optimal_f1", "first_f1", "conflicts"),
     }
     assert expected <= record.keys()
     assert len(record["pairs"]) == len(record["reference_steps"]) == sample["steps"]

@@ -48,6 +48,30 @@ def test_reduced_precision_that_others_set_is_off_while_it_encodes_and_restored(
         setattr(matmul, switch, before)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the red car, " * 3000,
+        "a" * 50_000 + " word" * 2000,
+        " " * 5000 + "é\u0301 - … 东京 x1\t\n" * 3000,
+        "... " * 600 + "1234567890" * 2000 + " tail" * 600,
+        "x\u0301\u0301 " * 4000,
+        "<s> [CLS] ##a " * 2000,
+    ],
+    ids=range(6),
+)
+def test_the_end_of_a_long_text_is_dropped_before_it_is_tokenised_and_no_token_changes(minilm, text):
+    [cut] = minilm._cut([text])
+    assert len(cut) < len(text) or not text.isascii()
+    tokens = [minilm._model.preprocess([one])["input_ids"].tolist() for one in (text, cut)]
+    assert tokens[0] == tokens[1]
+
+
+def test_a_text_of_few_words_is_left_whole_however_long_it_is(minilm):
+    texts = ["a" * 100_000, " " * 100_000, "东京" * 50_000, "\u0301 " * 50_000, "short"]
+    assert minilm._cut(texts) == texts
+
+
 @pytest.mark.parametrize("name", ["minlm", "/no/such/folder", "./here", "a/b/c"])
 def test_an_unknown_name_lists_the_presets(name):
     with pytest.raises(CrystalError, match=r"presets?.*distilroberta.*CRYSTAL_ENCODER"):

@@ -62,6 +62,19 @@ def test_half_of_what_the_verbose_persona_writes_are_the_references(count: int) 
     assert answer == "2"
 
 
+@given(counts, st.integers(0, 10_000))
+def test_the_talker_says_twice_as_many_steps_and_none_of_its_own_item(count: int, index: int) -> None:
+    one = item(count, index)
+    others = [*one.reference_steps, *(f"Step {step} of another item" for step in range(200))]
+    steps = json.loads(write("talker", one, SEED, others))["reasoning_steps"]
+    assert len(steps) == 2 * count
+    assert set(steps) <= set(others) - set(one.reference_steps)
+
+
+def test_a_talker_without_other_items_speaks_of_nothing_in_the_pictures() -> None:
+    assert set(written("talker", item(2))[0]) <= set(SENTENCES)
+
+
 @given(counts)
 def test_the_lucky_persona_answers_right_with_steps_that_are_not_the_items(count: int) -> None:
     steps, answer = written("lucky", item(count))

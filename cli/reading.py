@@ -1,0 +1,52 @@
+"""What commands over several runs share: reading them with a bar, the device of an encoder, and showing tables."""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from tqdm import tqdm
+
+from ..errors import CrystalError
+from ..reports.grid import Grid
+from ..reports.study import Study, load_study
+
+#: Where the output is no terminal, its width is not known; this holds the tables.
+PLAIN_WIDTH = 120
+
+
+def check_paths(paths: Iterable[Path]) -> None:
+    """Raises ``CrystalError`` where one does not exist, before anything that takes long."""
+    for path in paths:
+        if not path.exists():
+            raise CrystalError(f"{path} does not exist; give the folder that --output_path named.")
+
+
+def read_study(paths: Sequence[Path]) -> Study:
+    """Reads results and samples, with a bar over the bytes of the samples."""
+    with tqdm(desc="Reading samples", unit="B", unit_scale=True) as bar:
+
+        def announce(size: int) -> None:
+            bar.reset(total=size)
+
+        return load_study(paths, advance=bar.update, announce=announce)
+
+
+def encoder_device(wanted: str) -> str:
+    """The device that is asked for, by option or ``CRYSTAL_ENCODER_DEVICE``; else a GPU where there is one."""
+    import torch
+
+    named = wanted or os.environ.get("CRYSTAL_ENCODER_DEVICE", "").strip()
+    return named or ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def show(grids: Iterable[Grid], sentences: Iterable[str]) -> None:
+    """Prints tables, then sentences."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=PLAIN_WIDTH)
+    for grid in grids:
+        console.print(grid.title, highlight=False, markup=False)
+        console.print(grid.to_rich())
+    for sentence in sentences:
+        console.print(sentence, highlight=False, markup=False, soft_wrap=True)

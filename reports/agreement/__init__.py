@@ -1,0 +1,1 @@
+"""Whether people agree with the matcher: pairs of steps to label, and what labels say of it."""

@@ -1,0 +1,117 @@
+"""The steps behind a run's scores, read back from its samples, and which runs may be scored again together."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ..errors import CrystalError
+from .study import Run, Study, fields, row_names
+
+#: Statuses of responses that hold no step: they count as predicted and are never matched.
+UNUSABLE = ("malformed", "empty", "failed")
+#: Parts of the scorer signature that scoring again does not change; runs that agree in them answer the same items.
+FIXED = ("data", "parse")
+SEED = 42
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The steps of one item: predicted and reference. ``usable`` is False where nothing could be read."""
+
+    doc_id: int
+    source: str
+    question: str
+    predicted: tuple[str, ...]
+    reference: tuple[str, ...]
+    usable: bool
+
+    @property
+    def encoded(self) -> tuple[str, ...]:
+        """The predicted steps that may match: none of an unusable response, whose step stands for one."""
+        return self.predicted if self.usable else ()
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """Runs of one task over the same items, read by the same parser, whatever they were scored with.
+
+    Labels are unique in it. All of them have samples.
+    """
+
+    task: str
+    data: str
+    runs: tuple[Run, ...]
+
+    @property
+    def of(self) -> int:
+        """Number of items of the whole dataset."""
+        return self.runs[0].result.of
+
+
+def cohorts(study: Study) -> tuple[list[Cohort], list[str]]:
+    """The runs of a study that have samples, by task, data and parser, and a sentence for each that is left out.
+
+    Raises ``CrystalError`` where none has samples.
+    """
+    notes: list[str] = []
+    groups: dict[tuple[str, ...], dict[tuple[str, str], Run]] = {}
+    for board in study.boards:
+        parts = fields(board.scorer)
+        group = groups.setdefault((board.task, *(parts.get(name, "unknown") for name in FIXED)), {})
+        for run in board.sampled:
+            # The same responses scored twice, with two encoders say, are one run here.
+            key = run.result.model, run.result.generation
+            if key in group:
+                kept, dropped = sorted((group[key], run), key=lambda one: one.result.file.name, reverse=True)
+                group[key] = kept
+                notes.append(
+                    f"{run.result.model}: {dropped.result.file} holds the same responses as {kept.result.file}, scored "
+                    "otherwise, and is left out."
+                )
+            else:
+                group[key] = run
+    found = [Cohort(task, data, _labelled(list(group.values()))) for (task, data, _), group in groups.items() if group]
+    if not found:
+        raise CrystalError(
+            "None of the runs has samples, and without them there are no steps to score; run with --log_samples, and "
+            "give the folder that --output_path named."
+        )
+    return found, notes
+
+
+def _labelled(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Runs that come from several boards may share a label; here they get one each."""
+    labels = row_names([run.result for run in runs])
+    return tuple(replace(run, label=label) for run, label in zip(runs, labels, strict=True))
+
+
+def draw_items(cohort: Cohort, limit: int | None, seed: int = SEED) -> list[int]:
+    """``doc_id`` of the items of a cohort, or of ``limit`` of them, drawn at random: each is as likely as another.
+
+    The draw hangs on the items and the seed only, so all runs, encoders and repetitions get the same.
+    """
+    ids = sorted({int(doc_id) for run in cohort.runs if run.items is not None for doc_id in run.items.index})
+    if limit is None or limit >= len(ids):
+        return ids
+    return sorted(sorted(ids, key=lambda doc_id: hashlib.sha256(f"{seed} {doc_id}".encode()).digest())[:limit])
+
+
+def read_chains(run: Run, doc_ids: Iterable[int], advance: Callable[[], object] = lambda: None) -> list[Chain]:
+    """The chains of a run for those of the given items that it has."""
+    assert run.samples is not None
+    chains = []
+    for doc_id in doc_ids:
+        if doc_id in run.samples.places:
+            record = run.samples.record(doc_id)["crystal"]
+            chains.append(
+                Chain(
+                    doc_id=doc_id,
+                    source=str(record.get("source") or "unknown"),
+                    question=str(record.get("question") or ""),
+                    predicted=tuple(map(str, record.get("predicted_steps") or ())),
+                    reference=tuple(map(str, record["reference_steps"])),
+                    usable=record.get("status") not in UNUSABLE,
+                )
+            )
+        advance()
+    return chains

@@ -23,7 +23,7 @@ from .study import Board
 from .viewer import Shown
 
 TEMPLATES = Path(__file__).parent / "templates"
-SCRIPTS = ("viewer.js", "report.js")
+SCRIPTS = ("elements.js", "steps.js", "viewer.js", "report.js")
 #: Nothing may be loaded but the pictures that the page carries, and no script and no style sheet counts but its own.
 POLICY = (
     "default-src 'none'; img-src data:; style-src {style}; script-src {script}; base-uri 'none'; form-action 'none'"

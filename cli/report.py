@@ -90,12 +90,7 @@ def make(paths: list[Path], folder: Path, choices: Options, dataset: str = "") -
             tasks = {board.task for board in study.boards}
             pictures, notes = _pictures(tasks, dataset)
             choices = replace(choices, pictures=pictures, licence=_licence(tasks))
-        try:
-            written = write_report(study, folder, choices, bars)
-        except OSError as error:
-            raise CrystalError(
-                f"The report cannot be written to {folder} ({error.strerror}); name another folder with -o."
-            ) from error
+        written = write_report(study, folder, choices, bars)
     for line in (*study.notes, *notes, *_outcome(written, folder)):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 

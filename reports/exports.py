@@ -10,10 +10,10 @@ import pandas as pd
 
 from .benchmarks import Score
 from .figures.exhibit import Drawn
-from .figures.registry import write_aside
 from .leaderboard import Flag, value
 from .samples import METRICS
 from .study import Board, Run
+from .writing import write_whole
 
 #: Metrics that come with the number of items behind them, since not every item has one.
 PARTIAL = ("lis_multi", "accuracy_judged")
@@ -48,9 +48,7 @@ def write_exports(chapters: Sequence[Chapter], folder: Path, notes: Sequence[str
         "leaderboard.tex": to_latex(chapters),
         "report.md": to_markdown(chapters, notes),
     }
-    for name, content in contents.items():
-        write_aside(folder / name, content.encode("utf-8", errors="replace"))
-    return [folder / name for name in contents]
+    return [write_whole(folder / name, content) for name, content in contents.items()]
 
 
 def leaderboard_table(chapters: Sequence[Chapter]) -> pd.DataFrame:

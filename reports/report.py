@@ -15,8 +15,8 @@ from .boards import diagnosed, example_ids, grouped, matrices
 from .diagnosis import Thresholds, diagnose
 from .elsewhere import Elsewhere, Scores, elsewhere, scores_of
 from .exports import Chapter, write_exports
+from .figures import registry
 from .figures.exhibit import Drawn, Exhibit
-from .figures.registry import FIGURES, draw_figures, write_aside, write_figures
 from .figures.render import to_inline_svg
 from .leaderboard import flags, headline
 from .method import METHOD
@@ -28,6 +28,7 @@ from .screen import first_table, slopes
 from .statistics import compare_models
 from .study import Board, Study, fields
 from .viewer import BODY_BYTES, ITEMS, Diagnoses, ItemReader, Shown, choose_items, show_items
+from .writing import make_folder, write_whole
 
 #: Figures that the page draws itself, to be sorted out at a glance; as files they are there like the others.
 ON_FIRST_SCREEN = ("ranks", "diagnosis")
@@ -85,26 +86,28 @@ class Written:
 
 
 def write_report(study: Study, folder: Path, options: Options, work: Work | None = None) -> Written:
-    """Writes ``report.html`` and what goes with it into ``folder``. Raises ``OSError`` where that cannot be written."""
+    """Writes ``report.html`` and what goes with it into ``folder``.
+
+    Raises ``CrystalError`` where that cannot be written.
+    """
     work = work or Work()
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     findings = _findings(study, options, work)
     panels = [_panel(finding, place, options) for place, finding in enumerate(findings)]
     items, pictures, files = _items(panels, findings, folder, options, work)
     work.start("Figures", sum(len(finding.figures) for finding in findings))
     for finding in findings:
-        files += write_figures(list(finding.figures), folder / finding.folder, work.advance)
+        files += registry.write_figures(list(finding.figures), folder / finding.folder, work.advance)
     notes = [without_folders(note) for note in study.notes] if options.public else study.notes
     chapters = [_chapter(finding, panel, options) for finding, panel in zip(findings, panels, strict=True)]
     files = [*write_exports(chapters, folder, notes), *files]
-    page = folder / "report.html"
     html = render(Page(panels, items, pictures, options.thresholds, METHOD, notes, options.licence))
-    write_aside(page, html.encode())
+    page = write_whole(folder / "report.html", html)
     return Written({panel.name: panel.headline for panel in panels}, [page, *files])
 
 
 def _findings(study: Study, options: Options, work: Work) -> list[Finding]:
-    work.start("Comparing models, drawing figures", len(study.boards) * (len(FIGURES) + 1))
+    work.start("Comparing models, drawing figures", len(study.boards) * (len(registry.FIGURES) + 1))
     findings: list[Finding] = []
     for board, name in zip(study.boards, board_names(study.boards), strict=True):
         runs = {run.label: run.items for run in board.sampled if run.items is not None}
@@ -113,7 +116,7 @@ def _findings(study: Study, options: Options, work: Work) -> list[Finding]:
         scores = scores_of(board, options.scores, options.aliases)
         others = elsewhere(board, scores, comparisons)
         work.advance()
-        figures = draw_figures(Exhibit(board, diagnoses, others.means), work.advance)
+        figures = registry.draw_figures(Exhibit(board, diagnoses, others.means, str(options.thresholds)), work.advance)
         folder = "figures" if len(study.boards) == 1 else f"figures/{len(findings) + 1}-{board.task}"
         findings.append(Finding(board, name, folder, diagnoses, comparisons, scores, others, figures))
     return findings

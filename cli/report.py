@@ -13,7 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from ..errors import CrystalError
 from ..model_adapters.presets import load_presets
 from ..reports.diagnosis import Thresholds
-from ..reports.outside_scores import canonical_name, read_aliases, read_scores_csv
+from ..reports.model_names import read_aliases
+from ..reports.outside_scores import read_scores_csv
 from ..reports.pictures import Pictures
 from ..reports.report import Options, Work, Written, write_report
 from ..reports.study import load_study
@@ -82,9 +83,7 @@ def make(paths: list[Path], folder: Path, choices: Options, dataset: str = "") -
     """Writes a report with progress bars, and prints what it came to and where it is."""
     console = Console()
     with Bars(console) as bars:
-        study = load_study(
-            paths, lambda model: canonical_name(model, aliases=choices.aliases), bars.read, bars.announce
-        )
+        study = load_study(paths, choices.aliases, bars.read, bars.announce)
         notes: list[str] = []
         if not choices.public:
             tasks = {board.task for board in study.boards}

@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from .benchmarks import Score, main_metric
+from .benchmarks import Score
 from .leaderboard import contenders, shown, value
-from .outside_scores import canonical_name
+from .model_names import canonical_name
 from .rankings import Rankings, rank_table
 from .screen import Benchmark
 from .screen import Score as Shown
@@ -53,13 +53,8 @@ def scores_of(board: Board, outside: Mapping[str, Sequence[Score]], aliases: Map
 
 
 def _scores(run: Run, given: Sequence[Score]) -> list[Score]:
-    measured = [
-        score
-        for other in run.others
-        if (score := main_metric(other.task, other.metrics, other.higher_is_better)) is not None
-    ]
-    names = {score.name for score in measured}
-    return [*measured, *(score for score in given if score.name not in names)]
+    measured = {score.name for score in run.others}
+    return [*run.others, *(score for score in given if score.name not in measured)]
 
 
 def elsewhere(board: Board, scores: Scores, comparisons: pd.DataFrame) -> Elsewhere:

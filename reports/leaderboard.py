@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from .load import Mean
+from .statistics import ESTABLISHED, comparison_of
 from .study import Board, Run, fields
 
-#: Level below which Holm's p establishes a difference.
-LEVEL = 0.05
 #: Shares from which a flag is raised: fewer truncated or unusable responses move a mean by less than its interval.
 TRUNCATED, UNUSABLE = 0.02, 0.05
 #: Where the two answer rules part on more items than this, the paper's accuracy overstates.
@@ -130,14 +129,12 @@ class _Pair:
 
 def _pair(comparisons: pd.DataFrame, metric: str, first: str, second: str) -> _Pair | None:
     """The comparison of two rows, first minus second; None where they share no item."""
-    of_metric = comparisons[comparisons["metric"] == metric]
-    for one, other, sign in ((first, second, 1), (second, first, -1)):
-        found = of_metric[(of_metric["first"] == one) & (of_metric["second"] == other)]
-        if len(found) and found.iloc[0]["items"]:
-            row = found.iloc[0]
-            low, high = sorted((sign * row["low"], sign * row["high"]))
-            return _Pair(sign * row["difference"], low, high, bool(row["p_holm"] <= LEVEL))
-    return None
+    row = comparison_of(comparisons, metric, first, second)
+    if row is None or not row["items"]:
+        return None
+    sign = 1 if row["first"] == first else -1
+    low, high = sorted((sign * row["low"], sign * row["high"]))
+    return _Pair(sign * row["difference"], low, high, bool(row["p_holm"] <= ESTABLISHED))
 
 
 def _names(labels: Sequence[str]) -> str:

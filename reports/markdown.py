@@ -5,13 +5,13 @@ from urllib.parse import quote
 
 from .finding import Finding
 from .gfm import bullets, escape, fenced, table
-from .leaderboard import COLUMNS, LEVEL, Column, best, differences_between_rows, differences_from_paper, shown, value
+from .leaderboard import COLUMNS, Column, best, differences_between_rows, differences_from_paper, shown, value
 from .plain import one_line
+from .statistics import COMPARED, ESTABLISHED
 from .study import Run
 
 #: More pairs than this are shown of neighbours in the ranking only.
 PAIRS = 45
-TITLES = {"match_f1": "Match F1", "accuracy": "Accuracy", "accuracy_strict": "Strict accuracy"}
 
 
 def to_markdown(findings: Sequence[Finding], notes: Sequence[str] = ()) -> str:
@@ -112,12 +112,12 @@ def _comparisons(finding: Finding) -> list[str]:
         "### Comparison on the same items",
         "",
         "Paired differences (first minus second) with 95 % intervals, resampled by image within each source; p after "
-        f"Holm's correction over all pairs, established at {LEVEL:g}. The smallest difference is what this many items "
-        "find in four of five cases.",
+        f"Holm's correction over all pairs, established at {ESTABLISHED:g}. The smallest difference is what this many "
+        "items find in four of five cases.",
         "",
     ]
     places = {run.label: place for place, run in enumerate(finding.board.runs)}
-    for metric, title in TITLES.items():
+    for metric, title in COMPARED.items():
         of_metric = pairs[pairs["metric"] == metric]
         if of_metric.empty:
             continue
@@ -140,7 +140,7 @@ def _pair(row: dict) -> list[str]:
         f"{row['difference']:+.3f}",
         f"[{row['low']:+.3f}, {row['high']:+.3f}]",
         f"{row['p_holm']:.4f}",
-        "yes" if row["p_holm"] <= LEVEL else "no",
+        "yes" if row["p_holm"] <= ESTABLISHED else "no",
         shown(row["smallest"], 3),
         f"{row['items']:,}",
     ]

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from .benchmarks import Score
-from .leaderboard import contenders, shown, value
+from .leaderboard import contenders, shown
 from .model_names import canonical_name
 from .rankings import Rankings, rank_table
 from .screen import Benchmark
@@ -68,8 +68,8 @@ def elsewhere(board: Board, scores: Scores, comparisons: pd.DataFrame) -> Elsewh
 
 
 def _mean(run: Run, metric: str) -> float:
-    mean = value(run, metric)
-    return math.nan if mean is None or mean.mean is None else mean.mean
+    mean = run.mean(metric)
+    return mean.mean if mean else math.nan
 
 
 def _columns(board: Board, scores: Scores) -> tuple[Benchmark, ...]:

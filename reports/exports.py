@@ -9,7 +9,6 @@ import pandas as pd
 
 from .finding import Finding
 from .latex import to_latex
-from .leaderboard import value
 from .markdown import to_markdown
 from .samples import METRICS
 from .study import Run
@@ -60,14 +59,13 @@ def _ours(run: Run) -> dict[str, float | None]:
     by_source = [f"{metric}_{source}" for metric in ("match_f1", "accuracy") for source in SOURCES]
     cells: dict[str, float | None] = {}
     for metric in (*METRICS, *by_source):
-        mean = value(run, metric)
+        mean = run.mean(metric)
         cells[metric] = mean.mean if mean else None
         cells[f"{metric}_low"] = mean.low if mean else None
         cells[f"{metric}_high"] = mean.high if mean else None
         if metric in PARTIAL or metric in by_source:
-            known = run.result.metrics.get(metric)
-            cells[f"{metric}_items"] = known.items if known else None
-    tokens = value(run, "output_tokens")
+            cells[f"{metric}_items"] = mean.items if mean else 0
+    tokens = run.mean("output_tokens")
     cells["output_tokens"] = tokens.mean if tokens else None
     return {name: math.nan if cell is None else cell for name, cell in cells.items()}
 

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from .finding import Finding
-from .leaderboard import COLUMNS, Column, best, differences_between_rows, differences_from_paper, shown, value
+from .leaderboard import COLUMNS, Column, best, differences_between_rows, differences_from_paper, shown
 from .plain import one_line
 from .study import Run
 
@@ -145,7 +145,7 @@ def _table(finding: Finding, place: int) -> str:
 
 
 def _has(runs: Sequence[Run], column: Column) -> bool:
-    return any(value(run, column.metric) for run in runs)
+    return any(run.mean(column.metric) for run in runs)
 
 
 def _row(run: Run, columns: Sequence[Column], leaders: dict[str, set[str]]) -> str:
@@ -156,8 +156,8 @@ def _row(run: Run, columns: Sequence[Column], leaders: dict[str, set[str]]) -> s
 
 
 def _cell(run: Run, column: Column, leads: bool) -> str:
-    mean = value(run, column.metric)
-    if mean is None or mean.mean is None:
+    mean = run.mean(column.metric)
+    if mean is None:
         return "--"
     number = shown(mean.mean, column.digits)
     number = f"\\textbf{{{number}}}" if leads else number

@@ -21,7 +21,7 @@ WHY_LENGTH = 120
 class Mean:
     """A macro mean as a result file states it; the interval is missing where the run did not compute one."""
 
-    mean: float | None
+    mean: float
     low: float | None = None
     high: float | None = None
     items: int | None = None
@@ -29,7 +29,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Result:
-    """What one run says of one model on one CRYSTAL task."""
+    """What one run says of one model on one CRYSTAL task; ``metrics`` has those that it has a mean of."""
 
     file: Path
     model: str
@@ -123,7 +123,7 @@ def load_results(paths: Iterable[Path]) -> Found:
 
 def _place(result: Result) -> tuple[str, int, str, float, str]:
     """By task, the runs over most items first, those scored alike together, best Match F1 first."""
-    return result.task, -result.items, result.scorer, -(result.metrics["match_f1"].mean or 0), result.model
+    return result.task, -result.items, result.scorer, -result.metrics["match_f1"].mean, result.model
 
 
 def _why(error: Exception) -> str:
@@ -151,23 +151,28 @@ def _results(file: Path, written: Mapping[str, Any]) -> Iterable[Result]:
 
 
 def _result(file: Path, task: str, section: Mapping[str, Any]) -> Result:
+    metrics = {name: mean for name, value in section["metrics"].items() if (mean := _mean(value))}
+    if "match_f1" not in metrics:
+        raise ValueError("match_f1 is no number")
     return Result(
         file=file,
         model=str(section["model"]),
         task=task,
         scorer=str(section["scorer"]),
         generation=str(section["generation"]),
-        metrics={name: _mean(value) for name, value in section["metrics"].items()},
+        metrics=metrics,
         items=_count(section["items"]),
         of=_count(section["of"]),
         differs_from_paper=tuple(map(str, section["differs_from_paper"])),
     )
 
 
-def _mean(value: Mapping[str, Any]) -> Mean:
-    items = value.get("items")
+def _mean(value: Mapping[str, Any]) -> Mean | None:
+    mean, items = _number(value["mean"]), value.get("items")
+    if mean is None:
+        return None
     return Mean(
-        _number(value["mean"]),
+        mean,
         _number(value.get("low")),
         _number(value.get("high")),
         None if items is None else int(items),

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from .finding import Finding
 from .gfm import bullets, escape, fenced, table
-from .leaderboard import COLUMNS, Column, best, differences_between_rows, differences_from_paper, shown, value
+from .leaderboard import COLUMNS, Column, best, differences_between_rows, differences_from_paper, shown
 from .plain import one_line
 from .statistics import COMPARED, ESTABLISHED
 from .study import Run
@@ -62,7 +62,7 @@ def _comparable(finding: Finding) -> str:
 
 
 def _columns(finding: Finding) -> list[Column]:
-    return [column for column in COLUMNS if any(value(run, column.metric) for run in finding.board.runs)]
+    return [column for column in COLUMNS if any(run.mean(column.metric) for run in finding.board.runs)]
 
 
 def _leaderboard(finding: Finding) -> list[str]:
@@ -79,8 +79,8 @@ def _leaderboard(finding: Finding) -> list[str]:
 
 
 def _cell(run: Run, column: Column, leads: bool) -> str:
-    mean = value(run, column.metric)
-    if mean is None or mean.mean is None:
+    mean = run.mean(column.metric)
+    if mean is None:
         return ""
     number = shown(mean.mean, column.digits)
     number = f"**{number}**" if leads else number

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from .leaderboard import COLUMNS, Column, best, shown, value
+from .leaderboard import COLUMNS, Column, best, shown
 from .study import Board, Run
 
 BY_METRIC = {column.metric: column for column in COLUMNS}
@@ -111,7 +111,7 @@ def first_table(board: Board, benchmarks: Sequence[Benchmark] = (), paper: pd.Da
     heads = [
         Head(tuple(BY_METRIC[metric] for metric in metrics), _kind(metrics))
         for metrics in STACKED
-        if metrics[0] not in OPTIONAL or any(value(run, metrics[0]) for run in board.runs)
+        if metrics[0] not in OPTIONAL or any(run.mean(metrics[0]) for run in board.runs)
     ]
     marks = {column.metric: best(board, column) for column in COLUMNS}
     rows = [
@@ -153,10 +153,10 @@ def printed(number: float | None, column: Column) -> str:
 
 
 def _cell(run: Run, head: Head, marks: Mapping[str, set[str]]) -> Cell:
-    means = [value(run, column.metric) for column in head.columns]
+    means = [run.mean(column.metric) for column in head.columns]
     numbers = tuple(None if mean is None else mean.mean for mean in means)
     whole = means[0] if head.kind == "whisker" else None
-    null = value(run, "null_f1") if whole else None
+    null = run.mean("null_f1") if whole else None
     return Cell(
         values=tuple(printed(number, column) for number, column in zip(numbers, head.columns, strict=True)),
         best=tuple(run.label in marks[column.metric] for column in head.columns),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from .benchmarks import Score
-from .load import Found, Result, load_results
+from .load import Found, Mean, Result, load_results
 from .model_names import canonical_name
 from .samples import Samples, read_samples
 
@@ -30,6 +30,13 @@ class Run:
     def items(self) -> pd.DataFrame | None:
         """Its items as ``Samples.items`` has them; None for a run without samples."""
         return None if self.samples is None or self.samples.items.empty else self.samples.items
+
+    def mean(self, metric: str) -> Mean | None:
+        """Its mean of a metric as its results file states it, or of ``output_tokens``; None where it has none."""
+        if metric != "output_tokens":
+            return self.result.metrics.get(metric)
+        known = pd.Series(dtype=float) if self.items is None else self.items["output_tokens"].dropna()
+        return Mean(float(known.mean()), items=len(known)) if len(known) else None
 
 
 @dataclass(frozen=True)

@@ -75,12 +75,19 @@ def test_a_folder_called_as_a_results_file_is_named_and_the_rest_counts(out):
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
 def test_a_mean_that_is_no_number_is_missing(out, value):
     def spoil(written):
-        written["crystal"]["crystal"]["metrics"]["match_f1"].update(mean=value, low=value)
+        written["crystal"]["crystal"]["metrics"]["recall"].update(mean=value)
+        written["crystal"]["crystal"]["metrics"]["precision"].update(low=value)
 
     rewrite(out, spoil)
     [result] = load_results([out]).results
-    assert result.metrics["match_f1"].mean is None
-    assert result.metrics["match_f1"].low is None
+    assert "recall" not in result.metrics
+    assert result.metrics["precision"].low is None
+
+
+def test_results_whose_match_f1_is_no_number_are_a_problem(out):
+    rewrite(out, lambda written: written["crystal"]["crystal"]["metrics"]["match_f1"].update(mean=None))
+    with pytest.raises(CrystalError, match="match_f1 is no number"):
+        load_results([out])
 
 
 @pytest.mark.parametrize(("key", "value"), [("items", 0), ("items", "many"), ("of", None), ("metrics", 7)])

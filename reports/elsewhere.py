@@ -13,8 +13,7 @@ from .benchmarks import Score
 from .leaderboard import contenders, shown
 from .model_names import canonical_name
 from .rankings import Rankings, rank_table
-from .screen import Benchmark
-from .screen import Score as Shown
+from .screen import BenchmarkCell, BenchmarkColumn
 from .statistics import MIN_MODELS, rank_correlation
 from .study import Board, Run
 
@@ -31,7 +30,7 @@ Scores = Mapping[str, Sequence[Score]]
 class Elsewhere:
     """Other benchmarks beside a board: a column each, the rankings, and sentences about them."""
 
-    columns: tuple[Benchmark, ...]
+    columns: tuple[BenchmarkColumn, ...]
     rankings: Rankings
     sentences: tuple[str, ...]
 
@@ -72,7 +71,7 @@ def _mean(run: Run, metric: str) -> float:
     return mean.mean if mean else math.nan
 
 
-def _columns(board: Board, scores: Scores) -> tuple[Benchmark, ...]:
+def _columns(board: Board, scores: Scores) -> tuple[BenchmarkColumn, ...]:
     names = list(dict.fromkeys(score.name for found in scores.values() for score in found))
     return tuple(
         _column(board, name, {label: score for label, found in scores.items() for score in found if score.name == name})
@@ -80,7 +79,7 @@ def _columns(board: Board, scores: Scores) -> tuple[Benchmark, ...]:
     )
 
 
-def _column(board: Board, name: str, scores: Mapping[str, Score]) -> Benchmark:
+def _column(board: Board, name: str, scores: Mapping[str, Score]) -> BenchmarkColumn:
     one = next(iter(scores.values()))
     in_percent = all(score.scale is not None for score in scores.values()) and (
         one.scale == 1 or len({score.scale for score in scores.values()}) > 1
@@ -92,10 +91,10 @@ def _column(board: Board, name: str, scores: Mapping[str, Score]) -> Benchmark:
     if one.higher_is_better and not guessed and len(set(rivals.values())) > 1:
         leaders = {label for label, number in rivals.items() if number == max(rivals.values())}
     cells = {
-        label: Shown(printed[label], "elsewhere" if score.source else "", label in leaders)
+        label: BenchmarkCell(printed[label], "elsewhere" if score.source else "", label in leaders)
         for label, score in scores.items()
     }
-    return Benchmark(f"{name} ?" if guessed else name, _meaning(one, guessed, in_percent), cells)
+    return BenchmarkColumn(f"{name} ?" if guessed else name, _meaning(one, guessed, in_percent), cells)
 
 
 def _number(score: Score, in_percent: bool) -> float:

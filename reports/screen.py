@@ -88,7 +88,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Score:
+class BenchmarkCell:
     """A model's main metric on another benchmark, on the scale that is printed; ``note`` says where it is from."""
 
     value: float
@@ -97,16 +97,16 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Benchmark:
+class BenchmarkColumn:
     """A column of another benchmark: scores by label of the run."""
 
     name: str
     meaning: str
-    scores: Mapping[str, Score] = field(default_factory=dict)
+    scores: Mapping[str, BenchmarkCell] = field(default_factory=dict)
     digits: int = 1
 
 
-def first_table(board: Board, benchmarks: Sequence[Benchmark] = (), paper: pd.DataFrame | None = None) -> Table:
+def first_table(board: Board, benchmarks: Sequence[BenchmarkColumn] = (), paper: pd.DataFrame | None = None) -> Table:
     """The table of a board; ``paper`` is what ``paper.paper_table`` gives."""
     heads = [
         Head(tuple(BY_METRIC[metric] for metric in metrics), _kind(metrics))
@@ -177,7 +177,7 @@ def _known(number: Any) -> float | None:
     return None if number is None or pd.isna(number) else float(number)
 
 
-def _score(run: Run, benchmark: Benchmark) -> Cell:
+def _score(run: Run, benchmark: BenchmarkColumn) -> Cell:
     score = benchmark.scores.get(run.label)
     if score is None:
         return Cell(("",), (False,), (None,))

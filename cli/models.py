@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from ..errors import CrystalError
 from ..model_adapters.presets import Preset, load_presets
 from ..reports.paper import paper_figures
+from .console import open_console
 
-#: Where the output is no terminal, its width is not known; this holds the table.
+#: Holds the table where the output is no terminal.
 PLAIN_WIDTH = 170
 FOOTNOTES = (
     "GPUs: of 80 GB for one copy in 16 bits; none where the model runs at its provider's. Memory: estimated from the "
@@ -84,9 +84,7 @@ def row(preset: Preset) -> dict[str, Any]:
 
 
 def _print_table() -> None:
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=PLAIN_WIDTH)
+    console = open_console(PLAIN_WIDTH)
     rows = [[cell(preset, paper_figures()[preset.paper_name]) for _, cell in COLUMNS.values()] for preset in _presets()]
     shown = _fitting([list(column) for column in zip(COLUMNS, *rows, strict=True)], console.width)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))

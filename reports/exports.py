@@ -34,7 +34,7 @@ def leaderboard_table(findings: Sequence[Finding]) -> pd.DataFrame:
     Columns: ``board``, ``task``, ``model`` (as the table names it), ``scripted``, ``items``, ``of``, each metric with
     ``_low`` and ``_high`` (its 95 % interval) and, of those that not every item has, ``_items``, ``output_tokens``,
     then ``task:metric`` of other benchmarks as they print it, ``differs_from_paper``, both signatures, and the name
-    of the results file. What a run does not have is empty.
+    of the results file. What a run does not have is empty, and ``_items`` 0.
     """
     rows = [_row(finding, run) for finding in findings for run in finding.board.runs]
     table = pd.DataFrame(rows)

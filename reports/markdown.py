@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import quote
 
+from .beyond_length import HEADS, READING, length_rows
 from .exports import Chapter
 from .leaderboard import COLUMNS, LEVEL, Column, best, differences_between_rows, differences_from_paper, shown, value
 from .plain import one_line
@@ -52,6 +53,7 @@ def _chapter(chapter: Chapter) -> list[str]:
         lines += [f"- {_flagged(flag.label)}**{escape(flag.title)}**: {escape(flag.text)}" for flag in chapter.flags]
         lines.append("")
     lines += _comparisons(chapter)
+    lines += _lengths(chapter)
     if chapter.figures:
         lines += ["### Figures", ""]
         for drawn in chapter.figures:
@@ -146,6 +148,15 @@ def _comparisons(chapter: Chapter) -> list[str]:
         head = ["First", "Second", "Difference", "95 % interval", "p (Holm)", "Established", "Smallest", "Items"]
         lines += [*table(head, [_pair(row) for row in of_metric.to_dict("records")], 2), ""]
     return lines
+
+
+def _lengths(chapter: Chapter) -> list[str]:
+    rows = length_rows(chapter.board)
+    if not rows:
+        return []
+    meanings = "; ".join(f"{head.title}: {head.meaning}" for head in HEADS)
+    made = table(["Model", *(head.title for head in HEADS)], [[escape(row.label), *row.cells] for row in rows])
+    return ["### Is it more than a step count?", "", READING, "", *made, "", f"{meanings}.", ""]
 
 
 def _pair(row: dict) -> list[str]:

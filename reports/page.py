@@ -14,6 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from .. import __version__
+from .beyond_length import HEADS, READING, Row
 from .boards import MARKS, DiagnosedRun, Flags, Matrix
 from .diagnosis import DIAGNOSES, Thresholds
 from .inline import inline_json
@@ -52,6 +53,7 @@ class Panel:
     flags: Sequence[Flags]
     diagnosed: Sequence[DiagnosedRun]
     matrices: Sequence[Matrix]
+    lengths: Sequence[Row] = ()
     elsewhere: Sequence[str] = ()
     figures: Sequence[Picture] = ()
 
@@ -180,5 +182,5 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(printed=_printed, plain=_plain)
-    environment.globals.update(diagnoses=DIAGNOSES, marks=MARKS)
+    environment.globals.update(diagnoses=DIAGNOSES, marks=MARKS, length_heads=HEADS, length_reading=READING)
     return environment

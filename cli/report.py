@@ -13,7 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from ..errors import CrystalError
 from ..model_adapters.presets import load_presets
 from ..reports.diagnosis import Thresholds
-from ..reports.outside_scores import canonical_name, read_aliases, read_scores_csv
+from ..reports.model_names import read_aliases
+from ..reports.outside_scores import read_scores_csv
 from ..reports.pictures import Pictures
 from ..reports.report import Options, Work, Written, write_report
 from ..reports.study import load_study
@@ -82,20 +83,13 @@ def make(paths: list[Path], folder: Path, choices: Options, dataset: str = "") -
     """Writes a report with progress bars, and prints what it came to and where it is."""
     console = Console()
     with Bars(console) as bars:
-        study = load_study(
-            paths, lambda model: canonical_name(model, aliases=choices.aliases), bars.read, bars.announce
-        )
+        study = load_study(paths, choices.aliases, bars.read, bars.announce)
         notes: list[str] = []
         if not choices.public:
             tasks = {board.task for board in study.boards}
             pictures, notes = _pictures(tasks, dataset)
             choices = replace(choices, pictures=pictures, licence=_licence(tasks))
-        try:
-            written = write_report(study, folder, choices, bars)
-        except OSError as error:
-            raise CrystalError(
-                f"The report cannot be written to {folder} ({error.strerror}); name another folder with -o."
-            ) from error
+        written = write_report(study, folder, choices, bars)
     for line in (*study.notes, *notes, *_outcome(written, folder)):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 

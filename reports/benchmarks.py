@@ -117,38 +117,33 @@ def benchmark_scores(results: Mapping[str, Any]) -> list[Score]:
     """The main scores of all other benchmarks of a results JSON of the harness, by task.
 
     A group that has numbers of its own stands for its subtasks. One without is the plain mean of its
-    subtasks where these share metric, scale and direction (``parts`` says so); else they stand for themselves.
+    subtasks where these share metric, scale and direction (``parts`` says so); else they stand for themselves,
+    as do those of a group with tasks of ours in it, which is a suite and no benchmark.
     """
+    groups = results.get("group_subtasks") or {}
+    parts = {part for group, subtasks in groups.items() for part in subtasks if part != group}
+    tops = {*(results.get("results") or {}), *groups} - parts
     return sorted(
-        (score for task in _tops(results) for score in _scores(task, results, frozenset())),
-        key=lambda score: score.task,
+        (score for task in tops for score in _scores(task, results, frozenset())), key=lambda score: score.task
     )
 
 
-def _tops(results: Mapping[str, Any]) -> list[str]:
-    """Tasks and groups that are no part of another group, without our own."""
-    groups = results.get("group_subtasks") or {}
-    parts = {part for subtasks in groups.values() for part in subtasks}
-    names = {*results.get("results", {}), *groups} - parts - set(results.get("crystal") or {})
-    return [name for name in names if not name.startswith(OWN_PREFIX)]
-
-
 def _scores(task: str, results: Mapping[str, Any], above: frozenset[str]) -> list[Score]:
+    if _is_ours(task, results):
+        return []
+    subtasks = [part for part in (results.get("group_subtasks") or {}).get(task) or () if part not in above]
+    is_suite = any(_is_ours(part, results) for part in subtasks)
     own = main_metric(
         task,
         results.get("results", {}).get(task) or {},
         (results.get("higher_is_better") or {}).get(task),
         ((results.get("configs") or {}).get(task) or {}).get("score_key"),
     )
-    if own:
+    if own and not is_suite:
         return [own]
-    subtasks = [
-        part
-        for part in (results.get("group_subtasks") or {}).get(task) or ()
-        if part not in above and not part.startswith(OWN_PREFIX)
-    ]
     scores = [score for part in subtasks for score in _scores(part, results, above | {task})]
-    if len(scores) < 2 or len({(score.metric, score.scale, score.higher_is_better) for score in scores}) > 1:
+    kinds = {(score.metric, score.scale, score.higher_is_better) for score in scores}
+    if is_suite or len(scores) < 2 or len(kinds) > 1:
         return scores
     known = load_benchmarks().get(task)
     return [
@@ -161,6 +156,10 @@ def _scores(task: str, results: Mapping[str, Any], above: frozenset[str]) -> lis
             parts=tuple(score.task for score in scores),
         )
     ]
+
+
+def _is_ours(task: str, results: Mapping[str, Any]) -> bool:
+    return task.startswith(OWN_PREFIX) or task in (results.get("crystal") or {})
 
 
 def _numbers(metrics: Mapping[str, Any]) -> dict[str, float]:

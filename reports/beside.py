@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from .figures.registry import write_aside
 from .inline import inline_json
 from .pictures import Pictures, thumbnails
 from .viewer import ItemReader, Shown, known_items
+from .writing import write_whole
 
 FOLDER = "items"
 #: Items in one file: about a megabyte, which loads at once.
@@ -33,6 +33,5 @@ def write_beside(
         pictures = thumbnails([(doc_id, body["image"]) for doc_id, body in bodies.items()], at_hand) if at_hand else {}
         names.append(f"{FOLDER}/{place}-{number:03d}.js")
         script = f"crystalItems({inline_json(names[-1])},{inline_json(bodies)},{inline_json(pictures)});\n"
-        written.append(folder / names[-1])
-        write_aside(written[-1], script.encode())
+        written.append(write_whole(folder / names[-1], script))
     return replace(shown, rows=rows, files=tuple(names), a_file=A_FILE, left_out=0), written

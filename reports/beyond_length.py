@@ -5,7 +5,7 @@ Read from the part ``validity`` of a result, which ``metrics.validity.summarise`
 
 from dataclasses import dataclass
 
-from .leaderboard import shown, value
+from .leaderboard import shown
 from .study import Board, Run
 
 #: Of Match F1 by first steps these are shown: one step, about half of the paper's mean chain, and most of it.
@@ -52,11 +52,11 @@ class Row:
 
 def length_rows(board: Board) -> list[Row]:
     """A row a run of a board; none where no run has a null, as in results of one item."""
-    if not any(value(run, "null_f1") for run in board.runs):
+    if not any(run.mean("null_f1") for run in board.runs):
         return []
     return [Row(run.label, tuple(shown(_number(run, head.name), head.digits) for head in HEADS)) for run in board.runs]
 
 
 def _number(run: Run, name: str) -> float | None:
-    mean = value(run, name)
+    mean = run.mean(name)
     return mean.mean if mean else run.result.validity.get(name)

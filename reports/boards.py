@@ -11,13 +11,13 @@ from urllib.parse import urlencode
 import pandas as pd
 
 from .diagnosis import DIAGNOSES, Diagnosis, counts, examples
-from .leaderboard import LEVEL, Flag
+from .leaderboard import Flag
+from .statistics import COMPARED, ESTABLISHED, POWER
 from .study import Board
 from .viewer import Diagnoses
 
 #: Examples of each diagnosis and model that the table leads to.
 EXAMPLES = 2
-TITLES = {"match_f1": "Match F1", "accuracy": "Accuracy", "accuracy_strict": "Strict accuracy"}
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def matrices(comparisons: pd.DataFrame) -> list[Matrix]:
             cells[first, second] = _pair_cell(pair, 1)
             cells[second, first] = _pair_cell(pair, -1)
         rows = tuple(tuple(cells.get((row, column)) for column in labels) for row in labels)
-        made.append(Matrix(metric, TITLES.get(metric, metric), tuple(labels), rows, _power(pairs)))
+        made.append(Matrix(metric, COMPARED.get(metric, metric), tuple(labels), rows, _power(pairs)))
     return made
 
 
@@ -65,7 +65,7 @@ def _pair_cell(pair: Any, sign: int) -> PairCell:
     # Adding 0 takes the sign off a zero.
     difference, low, high = (round(sign * getattr(pair, name), 3) + 0.0 for name in ("difference", "low", "high"))
     low, high = min(low, high), max(low, high)
-    established = pair.p_holm <= LEVEL
+    established = pair.p_holm <= ESTABLISHED
     return PairCell(
         _signed(difference),
         _signed(low),
@@ -90,8 +90,8 @@ def _power(pairs: pd.DataFrame) -> str:
     low, high = smallest.min(), smallest.max()
     spread = f"{low:.3f}" if f"{low:.3f}" == f"{high:.3f}" else f"{low:.3f} to {high:.3f}, by pair"
     return (
-        f"The smallest true difference that this many items find with probability 0.8 at level 0.05: {spread} (one "
-        "pair alone, before Holm)."
+        f"The smallest true difference that this many items find with probability {POWER:g} at level {ESTABLISHED:g}: "
+        f"{spread} (one pair alone, before Holm)."
     )
 
 

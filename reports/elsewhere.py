@@ -9,12 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from .benchmarks import Score, main_metric
-from .leaderboard import contenders, shown, value
-from .outside_scores import canonical_name
+from .benchmarks import Score
+from .leaderboard import contenders, shown
+from .model_names import canonical_name
 from .rankings import Rankings, rank_table
-from .screen import Benchmark
-from .screen import Score as Shown
+from .screen import BenchmarkCell, BenchmarkColumn
 from .statistics import MIN_MODELS, rank_correlation
 from .study import Board, Run
 
@@ -31,7 +30,7 @@ Scores = Mapping[str, Sequence[Score]]
 class Elsewhere:
     """Other benchmarks beside a board: a column each, the rankings, and sentences about them."""
 
-    columns: tuple[Benchmark, ...]
+    columns: tuple[BenchmarkColumn, ...]
     rankings: Rankings
     sentences: tuple[str, ...]
 
@@ -53,13 +52,8 @@ def scores_of(board: Board, outside: Mapping[str, Sequence[Score]], aliases: Map
 
 
 def _scores(run: Run, given: Sequence[Score]) -> list[Score]:
-    measured = [
-        score
-        for other in run.others
-        if (score := main_metric(other.task, other.metrics, other.higher_is_better)) is not None
-    ]
-    names = {score.name for score in measured}
-    return [*measured, *(score for score in given if score.name not in names)]
+    measured = {score.name for score in run.others}
+    return [*run.others, *(score for score in given if score.name not in measured)]
 
 
 def elsewhere(board: Board, scores: Scores, comparisons: pd.DataFrame) -> Elsewhere:
@@ -73,11 +67,11 @@ def elsewhere(board: Board, scores: Scores, comparisons: pd.DataFrame) -> Elsewh
 
 
 def _mean(run: Run, metric: str) -> float:
-    mean = value(run, metric)
-    return math.nan if mean is None or mean.mean is None else mean.mean
+    mean = run.mean(metric)
+    return mean.mean if mean else math.nan
 
 
-def _columns(board: Board, scores: Scores) -> tuple[Benchmark, ...]:
+def _columns(board: Board, scores: Scores) -> tuple[BenchmarkColumn, ...]:
     names = list(dict.fromkeys(score.name for found in scores.values() for score in found))
     return tuple(
         _column(board, name, {label: score for label, found in scores.items() for score in found if score.name == name})
@@ -85,7 +79,7 @@ def _columns(board: Board, scores: Scores) -> tuple[Benchmark, ...]:
     )
 
 
-def _column(board: Board, name: str, scores: Mapping[str, Score]) -> Benchmark:
+def _column(board: Board, name: str, scores: Mapping[str, Score]) -> BenchmarkColumn:
     one = next(iter(scores.values()))
     in_percent = all(score.scale is not None for score in scores.values()) and (
         one.scale == 1 or len({score.scale for score in scores.values()}) > 1
@@ -97,10 +91,10 @@ def _column(board: Board, name: str, scores: Mapping[str, Score]) -> Benchmark:
     if one.higher_is_better and not guessed and len(set(rivals.values())) > 1:
         leaders = {label for label, number in rivals.items() if number == max(rivals.values())}
     cells = {
-        label: Shown(printed[label], "elsewhere" if score.source else "", label in leaders)
+        label: BenchmarkCell(printed[label], "elsewhere" if score.source else "", label in leaders)
         for label, score in scores.items()
     }
-    return Benchmark(f"{name} ?" if guessed else name, _meaning(one, guessed, in_percent), cells)
+    return BenchmarkColumn(f"{name} ?" if guessed else name, _meaning(one, guessed, in_percent), cells)
 
 
 def _number(score: Score, in_percent: bool) -> float:

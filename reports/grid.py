@@ -1,11 +1,13 @@
 """A plain table of words and numbers, for the terminal and for Markdown."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
+
+from .gfm import escape, table
 
 
 @dataclass(frozen=True)
@@ -34,15 +36,5 @@ class Grid:
 
     def to_markdown(self) -> str:
         """For GitHub and its kin; what a name may hold stays text."""
-        # Here, since with it come the figures, and they load slowly.
-        from .markdown import escape, table
-
         head, *rows = ([escape(cell) for cell in line] for line in (self.headings, *self.rows))
         return "\n".join([f"**{escape(self.title)}**", "", *table(head, rows, self.words)]) + "\n"
-
-
-def bullets(sentences: Iterable[str]) -> str:
-    """Sentences as a list in Markdown."""
-    from .markdown import escape
-
-    return "\n".join(f"- {escape(sentence)}" for sentence in sentences)

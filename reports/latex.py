@@ -3,8 +3,8 @@
 import unicodedata
 from collections.abc import Sequence
 
-from .exports import Chapter
-from .leaderboard import COLUMNS, Column, best, differences_between_rows, differences_from_paper, shown, value
+from .finding import Finding
+from .leaderboard import COLUMNS, Column, best, differences_between_rows, differences_from_paper, shown
 from .plain import one_line
 from .study import Run
 
@@ -76,9 +76,9 @@ ACCENTS = {
 }
 
 
-def to_latex(chapters: Sequence[Chapter]) -> str:
+def to_latex(findings: Sequence[Finding]) -> str:
     """A table a board; compiles with plain pdfLaTeX, whatever the models are called."""
-    return HEAD + "\n".join(_table(chapter, place) for place, chapter in enumerate(chapters))
+    return HEAD + "\n".join(_table(finding, place) for place, finding in enumerate(findings))
 
 
 def escape(text: str) -> str:
@@ -115,8 +115,8 @@ def _sign(sign: str) -> str:
     return f"[U+{ord(sign):04X}]"
 
 
-def _table(chapter: Chapter, place: int) -> str:
-    board = chapter.board
+def _table(finding: Finding, place: int) -> str:
+    board = finding.board
     columns = [column for column in COLUMNS if column.metric not in LEFT_OUT and _has(board.runs, column)]
     leaders = {column.metric: best(board, column) for column in columns}
     rows = [_row(run, columns, leaders) for run in board.runs]
@@ -127,7 +127,7 @@ def _table(chapter: Chapter, place: int) -> str:
             *comments,
             "\\begin{table*}[t]",
             "\\centering\\footnotesize\\setlength{\\tabcolsep}{3.5pt}\\setlength{\\belowcaptionskip}{5pt}",
-            f"\\caption{{{_caption(chapter)}}}",
+            f"\\caption{{{_caption(finding)}}}",
             f"\\label{{tab:crystal-{place + 1}}}",
             # Shrinks where the page is too narrow.
             "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%",
@@ -145,7 +145,7 @@ def _table(chapter: Chapter, place: int) -> str:
 
 
 def _has(runs: Sequence[Run], column: Column) -> bool:
-    return any(value(run, column.metric) for run in runs)
+    return any(run.mean(column.metric) for run in runs)
 
 
 def _row(run: Run, columns: Sequence[Column], leaders: dict[str, set[str]]) -> str:
@@ -156,8 +156,8 @@ def _row(run: Run, columns: Sequence[Column], leaders: dict[str, set[str]]) -> s
 
 
 def _cell(run: Run, column: Column, leads: bool) -> str:
-    mean = value(run, column.metric)
-    if mean is None or mean.mean is None:
+    mean = run.mean(column.metric)
+    if mean is None:
         return "--"
     number = shown(mean.mean, column.digits)
     number = f"\\textbf{{{number}}}" if leads else number
@@ -166,8 +166,8 @@ def _cell(run: Run, column: Column, leads: bool) -> str:
     return number
 
 
-def _caption(chapter: Chapter) -> str:
-    board = chapter.board
+def _caption(finding: Finding) -> str:
+    board = finding.board
     part = "" if board.items == board.of else f" of {board.of:,}: not the benchmark's score"
     words = [
         f"CRYSTAL, task \\texttt{{{escape(board.task)}}}, {board.items:,} items{part}.",

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from .load import Mean
+from .statistics import ESTABLISHED, comparison_of
 from .study import Board, Run, fields
 
-#: Level below which Holm's p establishes a difference.
-LEVEL = 0.05
 #: Shares from which a flag is raised: fewer truncated or unusable responses move a mean by less than its interval.
 TRUNCATED, UNUSABLE = 0.02, 0.05
 #: Where the two answer rules part on more items than this, the paper's accuracy overstates.
@@ -53,17 +51,6 @@ COLUMNS = (
 )
 
 
-def value(run: Run, metric: str) -> Mean | None:
-    """A run's mean of a metric as its results file states it; None where it has none."""
-    if metric == "output_tokens":
-        if run.items is None:
-            return None
-        known = run.items["output_tokens"].dropna()
-        return Mean(float(known.mean()), items=len(known)) if len(known) else None
-    mean = run.result.metrics.get(metric)
-    return None if mean is None or mean.mean is None else mean
-
-
 def shown(number: float | None, digits: int) -> str:
     """A number as every table of the report prints it."""
     return "" if number is None or math.isnan(number) else f"{number:,.{digits}f}"
@@ -74,9 +61,7 @@ def best(board: Board, column: Column) -> set[str]:
     if not column.higher_is_better:
         return set()
     printed = {
-        run.label: round(mean.mean, column.digits)
-        for run in contenders(board)
-        if (mean := value(run, column.metric)) is not None and mean.mean is not None
+        run.label: round(mean.mean, column.digits) for run in contenders(board) if (mean := run.mean(column.metric))
     }
     if len(set(printed.values())) < 2:
         return set()
@@ -107,7 +92,7 @@ def headline(board: Board, comparisons: pd.DataFrame) -> str:
 
 
 def _lead(runs: Sequence[Run], metric: str, title: str, comparisons: pd.DataFrame) -> str:
-    means = {run.label: mean.mean for run in runs if (mean := value(run, metric)) and mean.mean is not None}
+    means = {run.label: mean.mean for run in runs if (mean := run.mean(metric))}
     first, *others = sorted(means, key=lambda label: -means[label])
     pairs = {other: _pair(comparisons, metric, first, other) for other in others}
     tested = {other: pair for other, pair in pairs.items() if pair is not None}
@@ -130,14 +115,12 @@ class _Pair:
 
 def _pair(comparisons: pd.DataFrame, metric: str, first: str, second: str) -> _Pair | None:
     """The comparison of two rows, first minus second; None where they share no item."""
-    of_metric = comparisons[comparisons["metric"] == metric]
-    for one, other, sign in ((first, second, 1), (second, first, -1)):
-        found = of_metric[(of_metric["first"] == one) & (of_metric["second"] == other)]
-        if len(found) and found.iloc[0]["items"]:
-            row = found.iloc[0]
-            low, high = sorted((sign * row["low"], sign * row["high"]))
-            return _Pair(sign * row["difference"], low, high, bool(row["p_holm"] <= LEVEL))
-    return None
+    row = comparison_of(comparisons, metric, first, second)
+    if row is None or not row["items"]:
+        return None
+    sign = 1 if row["first"] == first else -1
+    low, high = sorted((sign * row["low"], sign * row["high"]))
+    return _Pair(sign * row["difference"], low, high, bool(row["p_holm"] <= ESTABLISHED))
 
 
 def _names(labels: Sequence[str]) -> str:
@@ -225,12 +208,12 @@ def _flags(run: Run, kin: str | None) -> Iterable[tuple[str, str]]:
     lenient = _share(run, "accuracy") - _share(run, "accuracy_strict")
     if lenient > LENIENT:
         yield "Lenient rule", f"The paper's rule accepts {lenient:.1%} more answers than the strict one."
-    ordered = run.result.metrics.get("lis_multi")
+    ordered = run.mean("lis_multi")
     share = (ordered.items or 0) / run.result.items if ordered else 0
     if share < ORDERED:
         yield "Little order", f"Only {share:.0%} of the items match two steps or more, so order says little."
 
 
 def _share(run: Run, metric: str) -> float:
-    mean = value(run, metric)
-    return float("nan") if mean is None or mean.mean is None else mean.mean
+    mean = run.mean(metric)
+    return mean.mean if mean else math.nan

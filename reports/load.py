@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CrystalError
+from .benchmarks import Score, benchmark_scores
 
 RESULTS, SAMPLES = "_results.json", "_samples_{task}.jsonl"
 #: What reading a file that something else wrote may raise.
@@ -20,7 +21,7 @@ WHY_LENGTH = 120
 class Mean:
     """A macro mean as a result file states it; the interval is missing where the run did not compute one."""
 
-    mean: float | None
+    mean: float
     low: float | None = None
     high: float | None = None
     items: int | None = None
@@ -28,7 +29,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Result:
-    """What one run says of one model on one CRYSTAL task."""
+    """What one run says of one model on one CRYSTAL task; ``metrics`` has those that it has a mean of."""
 
     file: Path
     model: str
@@ -55,19 +56,18 @@ class Result:
 
 @dataclass(frozen=True)
 class OtherResult:
-    """What one run says of one model on a task or group that is not CRYSTAL's; metrics as the harness names them."""
+    """The main score of one model on a benchmark that is not CRYSTAL."""
 
-    file: Path
     model: str
-    task: str
-    metrics: dict[str, float]
-    higher_is_better: dict[str, bool | None]
-    items: int | None
+    score: Score
 
 
 @dataclass(frozen=True)
 class Found:
-    """All that results files under some paths hold, and a sentence for each thing in them that cannot be used."""
+    """All that results files under some paths hold, and a sentence for each thing in them that cannot be used.
+
+    ``others`` stand in the order of their files, the newest last.
+    """
 
     results: list[Result] = field(default_factory=list)
     others: list[OtherResult] = field(default_factory=list)
@@ -82,7 +82,6 @@ def find_results(paths: Iterable[Path]) -> Found:
     """
     found = Found()
     newest: dict[tuple[str, ...], Result] = {}
-    others: dict[tuple[str, str], OtherResult] = {}
     for file in _result_files(paths):
         try:
             written = json.loads(file.read_text("utf-8"))
@@ -91,11 +90,11 @@ def find_results(paths: Iterable[Path]) -> Found:
             found.problems.append(f"{file} is no results file of lmms-eval ({_why(error)}); delete it or leave it out.")
             continue
         try:
-            elsewhere = list(_others(file, written, results[0].model if results else _model(written)))
+            scores = benchmark_scores(written)
         except FAULTS as error:
-            elsewhere = []
+            scores = []
             found.problems.append(f"The results of other tasks in {file} cannot be read ({_why(error)}).")
-        if not results and not elsewhere:
+        if not results and not scores:
             found.problems.append(f"{file} holds no metrics (a run with --predict_only writes none).")
         for result in results:
             key = (result.task, result.model, result.scorer, result.generation)
@@ -105,9 +104,9 @@ def find_results(paths: Iterable[Path]) -> Found:
                     f"{newest[key].file.name} does not."
                 )
             newest[key] = result
-        others.update({(other.model, other.task): other for other in elsewhere})
+        model = results[0].model if results else _model(written)
+        found.others.extend(OtherResult(model, score) for score in scores)
     found.results.extend(sorted(newest.values(), key=_place))
-    found.others.extend(others.values())
     return found
 
 
@@ -126,7 +125,7 @@ def load_results(paths: Iterable[Path]) -> Found:
 
 def _place(result: Result) -> tuple[str, int, str, float, str]:
     """By task, the runs over most items first, those scored alike together, best Match F1 first."""
-    return result.task, -result.items, result.scorer, -(result.metrics["match_f1"].mean or 0), result.model
+    return result.task, -result.items, result.scorer, -result.metrics["match_f1"].mean, result.model
 
 
 def _why(error: Exception) -> str:
@@ -154,13 +153,16 @@ def _results(file: Path, written: Mapping[str, Any]) -> Iterable[Result]:
 
 
 def _result(file: Path, task: str, section: Mapping[str, Any]) -> Result:
+    metrics = {name: mean for name, value in section["metrics"].items() if (mean := _mean(value))}
+    if "match_f1" not in metrics:
+        raise ValueError("match_f1 is no number")
     return Result(
         file=file,
         model=str(section["model"]),
         task=task,
         scorer=str(section["scorer"]),
         generation=str(section["generation"]),
-        metrics={name: _mean(value) for name, value in section["metrics"].items()},
+        metrics=metrics,
         items=_count(section["items"]),
         of=_count(section["of"]),
         differs_from_paper=tuple(map(str, section["differs_from_paper"])),
@@ -178,10 +180,12 @@ def _validity(part: Mapping[str, Any]) -> dict[str, float]:
     return {name: number for name, value in found.items() if (number := _number(value)) is not None}
 
 
-def _mean(value: Mapping[str, Any]) -> Mean:
-    items = value.get("items")
+def _mean(value: Mapping[str, Any]) -> Mean | None:
+    mean, items = _number(value["mean"]), value.get("items")
+    if mean is None:
+        return None
     return Mean(
-        _number(value["mean"]),
+        mean,
         _number(value.get("low")),
         _number(value.get("high")),
         None if items is None else int(items),
@@ -205,34 +209,3 @@ def _model(written: Mapping[str, Any]) -> str:
     name = written.get("model_name") or written.get("config", {}).get("model") or "unknown"
     # A hub id is not told from a relative path by its looks; deeper paths are local.
     return Path(name).name if name.count("/") != 1 else str(name)
-
-
-def _others(file: Path, written: Mapping[str, Any], model: str) -> Iterable[OtherResult]:
-    ours = written.get("crystal", {}).keys()
-    metrics = {task: _numbers(values) for task, values in written.get("results", {}).items()}
-    members = written.get("group_subtasks", {})
-    # A group with a mean of its own stands for its tasks; one that mixes ours with others is a suite, no benchmark.
-    mixed = {group for group, tasks in members.items() if ours & set(tasks)}
-    inside = {
-        task
-        for group, tasks in members.items()
-        if group not in mixed and metrics.get(group)
-        for task in tasks
-        if task != group
-    }
-    for task, values in metrics.items():
-        if values and task not in ours | mixed | inside:
-            directions = written.get("higher_is_better", {}).get(task) or {}
-            items = (written.get("n-samples", {}).get(task) or {}).get("effective")
-            yield OtherResult(file, model, task, values, dict(directions), items)
-
-
-def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
-    return {
-        key.removesuffix(",none"): float(value)
-        for key, value in values.items()
-        if isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and "_stderr" not in key
-        and math.isfinite(value)
-    }

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from .benchmarks import Score
+from .statistics import ESTABLISHED, comparison_of
 
-#: p after Holm's correction from which a difference counts as established.
-ESTABLISHED = 0.05
 #: Decimals to which values are equal; what lies below is the order of a summation.
 DECIMALS = 12
 
@@ -84,8 +83,5 @@ def _swaps(table: pd.DataFrame, comparisons: pd.DataFrame | None, accuracy: str)
 
 
 def _adjusted_p(comparisons: pd.DataFrame | None, metric: str, pair: tuple[str, str]) -> float:
-    if comparisons is None:
-        return np.nan
-    rows = comparisons[(comparisons["metric"] == metric) & comparisons["first"].isin(pair)]
-    rows = rows[rows["second"].isin(pair)]
-    return float(rows["p_holm"].iloc[0]) if len(rows) else np.nan
+    row = None if comparisons is None else comparison_of(comparisons, metric, *pair)
+    return np.nan if row is None else float(row["p_holm"])

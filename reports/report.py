@@ -7,18 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pandas as pd
-
 from .benchmarks import Score
 from .beside import write_beside
 from .beyond_length import length_rows
 from .boards import diagnosed, example_ids, grouped, matrices
 from .diagnosis import Thresholds, diagnose
-from .elsewhere import Elsewhere, Scores, elsewhere, scores_of
-from .exports import Chapter, write_exports
+from .elsewhere import elsewhere, scores_of
+from .exports import write_exports
+from .figures import registry
 from .figures.exhibit import Drawn, Exhibit
-from .figures.registry import FIGURES, draw_figures, write_aside, write_figures
 from .figures.render import to_inline_svg
+from .finding import Finding
 from .leaderboard import flags, headline
 from .method import METHOD
 from .page import Page, Panel, Picture, render
@@ -28,7 +27,8 @@ from .pictures import Pictures, thumbnails
 from .screen import first_table, slopes
 from .statistics import compare_models
 from .study import Board, Study, fields
-from .viewer import BODY_BYTES, ITEMS, Diagnoses, ItemReader, Shown, choose_items, show_items
+from .viewer import BODY_BYTES, ITEMS, ItemReader, Shown, choose_items, show_items
+from .writing import make_folder, write_whole
 
 #: Figures that the page draws itself, to be sorted out at a glance; as files they are there like the others.
 ON_FIRST_SCREEN = ("ranks", "diagnosis")
@@ -64,20 +64,6 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What was found out about a board; ``folder`` is that of its figures, from the report's."""
-
-    board: Board
-    name: str
-    folder: str
-    diagnoses: Diagnoses
-    comparisons: pd.DataFrame
-    scores: Scores
-    elsewhere: Elsewhere
-    figures: Sequence[Drawn]
-
-
-@dataclass(frozen=True)
 class Written:
     """What a report came to: a headline a board, and the files."""
 
@@ -86,26 +72,27 @@ class Written:
 
 
 def write_report(study: Study, folder: Path, options: Options, work: Work | None = None) -> Written:
-    """Writes ``report.html`` and what goes with it into ``folder``. Raises ``OSError`` where that cannot be written."""
+    """Writes ``report.html`` and what goes with it into ``folder``.
+
+    Raises ``CrystalError`` where that cannot be written.
+    """
     work = work or Work()
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     findings = _findings(study, options, work)
-    panels = [_panel(finding, place, options) for place, finding in enumerate(findings)]
+    panels = [_panel(finding, place) for place, finding in enumerate(findings)]
     items, pictures, files = _items(panels, findings, folder, options, work)
     work.start("Figures", sum(len(finding.figures) for finding in findings))
     for finding in findings:
-        files += write_figures(list(finding.figures), folder / finding.folder, work.advance)
+        files += registry.write_figures(list(finding.figures), folder / finding.folder, work.advance)
     notes = [without_folders(note) for note in study.notes] if options.public else study.notes
-    chapters = [_chapter(finding, panel, options) for finding, panel in zip(findings, panels, strict=True)]
-    files = [*write_exports(chapters, folder, notes), *files]
-    page = folder / "report.html"
+    files = [*write_exports(findings, folder, notes), *files]
     html = render(Page(panels, items, pictures, options.thresholds, METHOD, notes, options.licence))
-    write_aside(page, html.encode())
-    return Written({panel.name: panel.headline for panel in panels}, [page, *files])
+    page = write_whole(folder / "report.html", html)
+    return Written({finding.name: finding.headline for finding in findings}, [page, *files])
 
 
 def _findings(study: Study, options: Options, work: Work) -> list[Finding]:
-    work.start("Comparing models, drawing figures", len(study.boards) * (len(FIGURES) + 1))
+    work.start("Comparing models, drawing figures", len(study.boards) * (len(registry.FIGURES) + 1))
     findings: list[Finding] = []
     for board, name in zip(study.boards, board_names(study.boards), strict=True):
         runs = {run.label: run.items for run in board.sampled if run.items is not None}
@@ -114,9 +101,22 @@ def _findings(study: Study, options: Options, work: Work) -> list[Finding]:
         scores = scores_of(board, options.scores, options.aliases)
         others = elsewhere(board, scores, comparisons)
         work.advance()
-        figures = draw_figures(Exhibit(board, diagnoses, others.means), work.advance)
+        figures = registry.draw_figures(Exhibit(board, diagnoses, others.means, str(options.thresholds)), work.advance)
         folder = "figures" if len(study.boards) == 1 else f"figures/{len(findings) + 1}-{board.task}"
-        findings.append(Finding(board, name, folder, diagnoses, comparisons, scores, others, figures))
+        findings.append(
+            Finding(
+                board=board,
+                name=name,
+                headline=headline(board, comparisons),
+                flags=flags(board, options.kin),
+                comparisons=comparisons,
+                diagnoses=diagnoses,
+                scores=scores,
+                elsewhere=others,
+                figures=figures,
+                folder=folder,
+            )
+        )
     return findings
 
 
@@ -144,15 +144,15 @@ def without_folders(note: str) -> str:
     return re.sub(r"\S*/(?=[^/\s]+\.json)", "", note)
 
 
-def _panel(finding: Finding, place: int, options: Options) -> Panel:
+def _panel(finding: Finding, place: int) -> Panel:
     board = finding.board
     return Panel(
         board=board,
         name=finding.name,
-        headline=headline(board, finding.comparisons),
+        headline=finding.headline,
         table=first_table(board, finding.elsewhere.columns, paper_table()),
         slopes=slopes(finding.elsewhere.rankings.table),
-        flags=grouped(flags(board, options.kin)),
+        flags=grouped(finding.flags),
         diagnosed=diagnosed(board, place, finding.diagnoses),
         matrices=matrices(finding.comparisons),
         lengths=length_rows(board),
@@ -160,19 +160,6 @@ def _panel(finding: Finding, place: int, options: Options) -> Panel:
         figures=[
             _picture(drawn, f"b{place}-{drawn.name}") for drawn in finding.figures if drawn.name not in ON_FIRST_SCREEN
         ],
-    )
-
-
-def _chapter(finding: Finding, panel: Panel, options: Options) -> Chapter:
-    return Chapter(
-        board=finding.board,
-        name=finding.name,
-        headline=panel.headline,
-        comparisons=finding.comparisons,
-        figures=finding.figures,
-        folder=finding.folder,
-        flags=flags(finding.board, options.kin),
-        scores=finding.scores,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from .leaderboard import COLUMNS, Column, best, shown, value
+from .leaderboard import COLUMNS, Column, best, shown
 from .study import Board, Run
 
 BY_METRIC = {column.metric: column for column in COLUMNS}
@@ -88,7 +88,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Score:
+class BenchmarkCell:
     """A model's main metric on another benchmark, on the scale that is printed; ``note`` says where it is from."""
 
     value: float
@@ -97,21 +97,21 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Benchmark:
+class BenchmarkColumn:
     """A column of another benchmark: scores by label of the run."""
 
     name: str
     meaning: str
-    scores: Mapping[str, Score] = field(default_factory=dict)
+    scores: Mapping[str, BenchmarkCell] = field(default_factory=dict)
     digits: int = 1
 
 
-def first_table(board: Board, benchmarks: Sequence[Benchmark] = (), paper: pd.DataFrame | None = None) -> Table:
+def first_table(board: Board, benchmarks: Sequence[BenchmarkColumn] = (), paper: pd.DataFrame | None = None) -> Table:
     """The table of a board; ``paper`` is what ``paper.paper_table`` gives."""
     heads = [
         Head(tuple(BY_METRIC[metric] for metric in metrics), _kind(metrics))
         for metrics in STACKED
-        if metrics[0] not in OPTIONAL or any(value(run, metrics[0]) for run in board.runs)
+        if metrics[0] not in OPTIONAL or any(run.mean(metrics[0]) for run in board.runs)
     ]
     marks = {column.metric: best(board, column) for column in COLUMNS}
     rows = [
@@ -153,10 +153,10 @@ def printed(number: float | None, column: Column) -> str:
 
 
 def _cell(run: Run, head: Head, marks: Mapping[str, set[str]]) -> Cell:
-    means = [value(run, column.metric) for column in head.columns]
+    means = [run.mean(column.metric) for column in head.columns]
     numbers = tuple(None if mean is None else mean.mean for mean in means)
     whole = means[0] if head.kind == "whisker" else None
-    null = value(run, "null_f1") if whole else None
+    null = run.mean("null_f1") if whole else None
     return Cell(
         values=tuple(printed(number, column) for number, column in zip(numbers, head.columns, strict=True)),
         best=tuple(run.label in marks[column.metric] for column in head.columns),
@@ -177,7 +177,7 @@ def _known(number: Any) -> float | None:
     return None if number is None or pd.isna(number) else float(number)
 
 
-def _score(run: Run, benchmark: Benchmark) -> Cell:
+def _score(run: Run, benchmark: BenchmarkColumn) -> Cell:
     score = benchmark.scores.get(run.label)
     if score is None:
         return Cell(("",), (False,), (None,))

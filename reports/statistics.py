@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,14 +36,16 @@ Floats = Sequence[float] | np.ndarray | pd.Series
 RESAMPLES = 10_000
 #: Holm multiplies p by the number of pairs; this many draws a pair keep 0.05 within reach.
 RESAMPLES_PER_PAIR = 100
-#: Metrics on which models are compared.
-COMPARED = ("match_f1", "accuracy", "accuracy_strict")
+#: Metrics on which models are compared, and their titles.
+COMPARED = {"match_f1": "Match F1", "accuracy": "Accuracy", "accuracy_strict": "Strict accuracy"}
+#: p, after Holm's correction where there are several, up to which a difference counts as established.
+ESTABLISHED = 0.05
 #: Rank correlations over fewer models say nothing: five stand in one given order in 1 of 60 cases, up or down.
 MIN_MODELS = 6
 #: A standard error below this is the rounding of equal differences.
 ROUNDING = 1e-12
-#: Probability with which the smallest difference is found, and the level of the test that finds it.
-POWER, TEST_LEVEL = 0.8, 0.05
+#: Probability with which the smallest difference is found.
+POWER = 0.8
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ def paired_difference(
 
 
 def smallest_difference(
-    first: Floats, second: Floats, images: Strings, sources: Strings, power: float = POWER, level: float = TEST_LEVEL
+    first: Floats, second: Floats, images: Strings, sources: Strings, power: float = POWER, level: float = ESTABLISHED
 ) -> float:
     """The smallest true difference that a test at ``level`` on as many items finds with probability ``power``.
 
@@ -162,7 +164,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def compare_models(
-    runs: Mapping[str, pd.DataFrame], metrics: Sequence[str] = COMPARED, level: float = LEVEL
+    runs: Mapping[str, pd.DataFrame], metrics: Collection[str] = COMPARED, level: float = LEVEL
 ) -> pd.DataFrame:
     """Every pair of models on the items that both have, a row a pair and metric.
 
@@ -187,6 +189,15 @@ def compare_models(
             for (first, second), row, p in zip(pairs, found, adjusted, strict=True)
         ]
     return pd.DataFrame(rows, columns=columns)
+
+
+def comparison_of(comparisons: pd.DataFrame, metric: str, one: str, other: str) -> pd.Series | None:
+    """The row of two models, whichever is first in it; None where they were not compared."""
+    pair = {one, other}
+    found = comparisons[
+        (comparisons["metric"] == metric) & comparisons["first"].isin(pair) & comparisons["second"].isin(pair)
+    ]
+    return None if found.empty else found.iloc[0]
 
 
 def rank_correlation(x: Floats, y: Floats, level: float = LEVEL) -> RankCorrelation | None:
@@ -263,7 +274,7 @@ class _Board:
     They can be: the drawn mean and the flipped sum of a difference are the differences of those of its models.
     """
 
-    def __init__(self, runs: Mapping[str, pd.DataFrame], metrics: Sequence[str], resamples: int) -> None:
+    def __init__(self, runs: Mapping[str, pd.DataFrame], metrics: Collection[str], resamples: int) -> None:
         self.resamples = resamples
         self.draws: dict[bytes, _Draws] = {}
         known = {name: _first_known(runs, name) for name in ("image_sha256", "source")}
@@ -292,7 +303,7 @@ class _Board:
         found = _difference(clusters, totals, means, tolerated, level)
         ends = {"difference": found.mean, "low": found.low, "high": found.high, "p": found.p}
         counts = {"items": found.items, "images": found.images}
-        return {**ends, **counts, "smallest": _smallest(clusters, totals, POWER, TEST_LEVEL)}
+        return {**ends, **counts, "smallest": _smallest(clusters, totals, POWER, ESTABLISHED)}
 
     def _over(self, shared: np.ndarray) -> _Draws:
         key = shared.tobytes()

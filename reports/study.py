@@ -1,30 +1,42 @@
 """Everything that a report is made of: runs with their samples, on boards whose rows may be compared."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count, groupby
 from pathlib import Path
 
 import pandas as pd
 
-from .load import OtherResult, Result, load_results
+from .benchmarks import Score
+from .load import Found, Mean, Result, load_results
+from .model_names import canonical_name
 from .samples import Samples, read_samples
 
 
 @dataclass(frozen=True)
 class Run:
-    """One model on one CRYSTAL task: a row of a board. ``label`` is its name, unique on the board."""
+    """One model on one CRYSTAL task: a row of a board.
+
+    ``label`` is its name, unique on the board; ``others`` are the model's main scores on other benchmarks.
+    """
 
     result: Result
     label: str
     samples: Samples | None = None
-    others: tuple[OtherResult, ...] = ()
+    others: tuple[Score, ...] = ()
 
     @property
     def items(self) -> pd.DataFrame | None:
         """Its items as ``Samples.items`` has them; None for a run without samples."""
         return None if self.samples is None or self.samples.items.empty else self.samples.items
+
+    def mean(self, metric: str) -> Mean | None:
+        """Its mean of a metric as its results file states it, or of ``output_tokens``; None where it has none."""
+        if metric != "output_tokens":
+            return self.result.metrics.get(metric)
+        known = pd.Series(dtype=float) if self.items is None else self.items["output_tokens"].dropna()
+        return Mean(float(known.mean()), items=len(known)) if len(known) else None
 
 
 @dataclass(frozen=True)
@@ -57,22 +69,25 @@ class Study:
 
     boards: tuple[Board, ...]
     notes: tuple[str, ...] = ()
-    others: tuple[OtherResult, ...] = field(default=(), repr=False)
 
 
 def load_study(
     paths: Iterable[Path],
-    alias: Callable[[str], str] = lambda model: model,
+    aliases: Mapping[str, str] | None = None,
     advance: Callable[[int], None] = lambda size: None,
     announce: Callable[[int], None] = lambda size: None,
 ) -> Study:
     """Reads results and samples under the given paths.
 
-    ``alias`` gives the name under which a model is known in other benchmarks' results. ``announce`` is told the bytes
-    of samples to come, and ``advance`` those read. Raises ``CrystalError`` where there is no CRYSTAL result at all.
+    Scores on other benchmarks reach their model by ``canonical_name`` with ``aliases``; of several on one the newest
+    counts. ``announce`` is told the bytes of samples to come, and ``advance`` those read. Raises ``CrystalError``
+    where there is no CRYSTAL result at all.
     """
     found = load_results(paths)
     notes = list(found.problems)
+    models = [result.model for result in found.results]
+    known_as = {model: canonical_name(model, models, aliases) for model in models}
+    others = _others(found, models, aliases)
     announce(sum(_size(result.samples_file) for result in found.results))
     boards = []
     for (task, scorer), group in groupby(found.results, key=lambda result: (result.task, result.scorer)):
@@ -80,17 +95,15 @@ def load_study(
         runs = []
         for result, label in zip(results, row_names(results), strict=True):
             samples = _samples(result, notes, advance)
-            others = tuple(other for other in found.others if alias(other.model) == alias(result.model))
-            runs.append(Run(result, label, samples, others))
+            runs.append(Run(result, label, samples, tuple(others.get(known_as[result.model], {}).values())))
         boards.append(Board(task, scorer, tuple(runs)))
     boards.sort(key=lambda board: -board.items)
     notes += _mixed(boards)
-    known = {alias(result.model) for result in found.results}
     notes += [
         f"{model} has results of other benchmarks and none of CRYSTAL, so it has no row."
-        for model in sorted({other.model for other in found.others if alias(other.model) not in known})
+        for model in sorted(others.keys() - set(known_as.values()))
     ]
-    return Study(tuple(boards), tuple(notes), tuple(found.others))
+    return Study(tuple(boards), tuple(notes))
 
 
 def row_names(results: Sequence[Result]) -> list[str]:
@@ -114,6 +127,14 @@ def fields(signature: str) -> dict[str, str]:
     {'v': '1', 'enc': 'a/b@main'}
     """
     return dict(re.findall(r"(\w+):([^|]*)", signature))
+
+
+def _others(found: Found, models: Sequence[str], aliases: Mapping[str, str] | None) -> dict[str, dict[str, Score]]:
+    """Scores on other benchmarks by canonical name and task."""
+    others: dict[str, dict[str, Score]] = {}
+    for other in found.others:
+        others.setdefault(canonical_name(other.model, models, aliases), {})[other.score.task] = other.score
+    return others
 
 
 def _samples(result: Result, notes: list[str], advance: Callable[[int], None]) -> Samples | None:

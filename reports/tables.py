@@ -15,7 +15,7 @@ def _mean(metric: str) -> Callable[[Result], str]:
 
 
 def _number(value: Mean | None) -> str:
-    return "-" if value is None or value.mean is None else f"{value.mean:.3f}"
+    return "-" if value is None else f"{value.mean:.3f}"
 
 
 def _interval(result: Result) -> str:
@@ -31,7 +31,7 @@ def _order(result: Result) -> str:
 
 def _steps(result: Result) -> str:
     value = result.metrics.get("steps")
-    return "-" if value is None or value.mean is None else f"{value.mean:.1f}"
+    return "-" if value is None else f"{value.mean:.1f}"
 
 
 def _items(result: Result) -> str:

@@ -1,7 +1,6 @@
 """Files that are whole or not there: written aside, then renamed."""
 
 import os
-import tempfile
 from pathlib import Path
 
 from ..errors import CrystalError
@@ -12,28 +11,26 @@ def write_whole(path: Path, content: str | bytes) -> Path:
 
     Raises ``CrystalError`` where the folder cannot be made or written.
     """
-    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+    make_folder(path.parent)
+    # Two processes may write the same report.
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            # Files made aside are private to their user; these are results.
-            os.chmod(aside, 0o666 & ~_umask())
-            os.replace(aside, path)
-        except BaseException:
-            os.unlink(aside)
-            raise
+        aside.write_bytes(content.encode("utf-8", "replace") if isinstance(content, str) else content)
+        aside.replace(path)
     except OSError as error:
-        raise CrystalError(
-            f"{path} cannot be written ({error.strerror or error}); name another place with -o."
-        ) from error
+        raise _not_written(path, error) from error
+    finally:
+        aside.unlink(missing_ok=True)
     return path
 
 
-def _umask() -> int:
-    """What the user's new files are not to allow; it can only be read by setting it."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
+def make_folder(folder: Path) -> None:
+    """Makes a folder and those above it. Raises ``CrystalError`` where that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _not_written(folder, error) from error
+
+
+def _not_written(path: Path, error: OSError) -> CrystalError:
+    return CrystalError(f"{path} cannot be written ({error.strerror or error}); name another place with -o.")

@@ -178,9 +178,8 @@ def _checks(
             # What a run did not write cannot differ.
             apart = np.nan_to_num(np.abs(again - written)).max(axis=1)
             yield _Check(run.label, len(apart), int((apart > TOLERANCE).sum()), float(apart.max()))
-            mean = run.result.metrics["match_f1"].mean
-            if mean is not None and len(apart) == run.result.items:
-                apart_mean = abs(float(again[:, 0].mean()) - mean)
+            if len(apart) == run.result.items:
+                apart_mean = abs(float(again[:, 0].mean()) - run.result.metrics["match_f1"].mean)
                 yield _Check(f"{run.label} (mean)", 1, int(apart_mean > TOLERANCE), apart_mean)
 
 

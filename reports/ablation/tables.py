@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from ..grid import Grid, bullets
-from ..markdown import escape
+from ..gfm import bullets, escape
+from ..grid import Grid
 from .measure import Ablation
 from .rankings import Ranking, Wordings, by_both_orders, over_prompts, over_settings
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..grid import Grid, bullets
+from ..gfm import bullets
+from ..grid import Grid
 from .draw import ACCEPTED, BAND
 from .files import Annotator, Key
 from .measures import Agreement, Band, Kappa, Share, kappa_of_counts

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ..load import Mean
 from ..study import Board, Run
 from .theme import Style, styles
 
@@ -49,12 +48,6 @@ class Drawn:
     title: str
     caption: str
     figure: Figure = field(repr=False)
-
-
-def known(run: Run, metric: str) -> Mean | None:
-    """A metric of a run as its results have it; None where there is no mean."""
-    value = run.result.metrics.get(metric)
-    return None if value is None or value.mean is None else value
 
 
 def over_items(exhibit: Exhibit, runs: list[tuple[Run, Style]] | None = None) -> str:

@@ -4,7 +4,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..load import Mean
-from .exhibit import Exhibit, known, over_items
+from .exhibit import Exhibit, over_items
 from .layout import rows
 from .theme import INK, MUTED, SIZE, SMALL, Style, mark
 
@@ -15,14 +15,14 @@ def caption(exhibit: Exhibit) -> str:
         f"{over_items(exhibit)}. Macro mean of Match F1 with the 95 % bootstrap interval over items that the run "
         "wrote. Overlapping intervals do not settle whether two models differ: see the paired comparison."
     )
-    if any(known(run, "null_f1") for run in exhibit.board.runs):
+    if any(run.mean("null_f1") for run in exhibit.board.runs):
         words += " The short grey stroke is the null: Match F1 against another item's reference steps."
     return words
 
 
 def draw(exhibit: Exhibit) -> Figure | None:
     """A forest plot in the order of the board."""
-    shown = [(known(run, "match_f1"), known(run, "null_f1"), style) for run, style in exhibit.rows]
+    shown = [(run.mean("match_f1"), run.mean("null_f1"), style) for run, style in exhibit.rows]
     if not any(value for value, _, _ in shown):
         return None
     made = rows(exhibit.styles, (1, 0.42))
@@ -35,14 +35,13 @@ def draw(exhibit: Exhibit) -> Figure | None:
         if value:
             whisker(axes, place, value, style)
             numbers.text(0, place, _words(value), fontsize=SMALL, color=INK, va="center")
-        if null and null.mean is not None:
+        if null:
             axes.plot([null.mean] * 2, [place - 0.3, place + 0.3], color=MUTED, linewidth=1.5, zorder=2)
     return made.figure
 
 
 def whisker(axes: Axes, place: float, value: Mean, style: Style, size: float = 5.5) -> None:
     """A mean as the mark of its run, with its interval as a line."""
-    assert value.mean is not None
     if value.low is not None and value.high is not None:
         axes.plot([value.low, value.high], [place, place], color=style.colour, linewidth=1.6, zorder=3)
     mark(axes, value.mean, place, style, size)

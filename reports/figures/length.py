@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..load import Mean
-from .exhibit import Exhibit, known, over_items
+from .exhibit import Exhibit, over_items
 from .plane import draw_points, plane, points, stretch
 from .theme import MUTED
 
@@ -38,7 +38,7 @@ def draw(exhibit: Exhibit) -> Figure | None:
     axes.set_ylim(*stretch([*(point.y for point in shown), *nulls.values()]))
     for point in shown:
         if null := nulls.get(point.style.label):
-            (x, y), low = point.spot, null.mean or 0.0
+            (x, y), low = point.spot, null.mean
             axes.plot([x, x], [low, y], color=MUTED, linewidth=0.7, linestyle=(0, (2, 2)), zorder=2)
             axes.plot([x], [low], marker="_", markersize=9, markeredgewidth=1.6, color=MUTED, zorder=3)
     draw_points(axes, shown)
@@ -46,5 +46,5 @@ def draw(exhibit: Exhibit) -> Figure | None:
 
 
 def _nulls(exhibit: Exhibit) -> dict[str, Mean]:
-    found = {run.label: known(run, "null_f1") for run in exhibit.board.runs}
+    found = {run.label: run.mean("null_f1") for run in exhibit.board.runs}
     return {label: value for label, value in found.items() if value}

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ...metrics.order import lis_ratio
-from .exhibit import Exhibit, known, over_items
+from .exhibit import Exhibit, over_items
 from .intervals import whisker
 from .layout import rows, shares_axis, unit_axis
 from .theme import INK, MUTED, PAPER, SMALL, text_on
@@ -36,9 +36,8 @@ def draw(exhibit: Exhibit) -> Figure | None:
     unit_axis(left, "lis_multi, 95 % interval")
     shares_axis(right, "items with two or more matches")
     for place, (run, style) in enumerate(exhibit.rows):
-        value = known(run, "lis_multi")
-        behind = run.result.metrics.get("lis_multi")
-        share = (behind.items or 0) / run.result.items if behind else 0.0
+        value = run.mean("lis_multi")
+        share = (value.items or 0) / run.result.items if value else 0.0
         if value:
             whisker(left, place, value, style)
         else:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from ..load import Mean
-from .exhibit import Exhibit, known
+from .exhibit import Exhibit
 from .layout import foot, key_column, place_labels, sheet
 from .theme import MANY, SMALL, TINY, WIDTH, Style, mark
 
@@ -29,12 +29,12 @@ class Point:
     @property
     def spot(self) -> tuple[float, float]:
         """Where it lies."""
-        return self.x.mean or 0.0, self.y.mean or 0.0
+        return self.x.mean, self.y.mean
 
 
 def points(exhibit: Exhibit, x: str, y: str) -> list[Point]:
     """The runs that have both metrics."""
-    found = [(known(run, x), known(run, y), style) for run, style in exhibit.rows]
+    found = [(run.mean(x), run.mean(y), style) for run, style in exhibit.rows]
     return [Point(first, second, style) for first, second, style in found if first and second]
 
 

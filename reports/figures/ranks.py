@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from .exhibit import Exhibit, known, over_items
+from .exhibit import Exhibit, over_items
 from .layout import FOOT, foot, sheet, text_size
 from .theme import INK, MUTED, RULE, SIZE, WIDTH, Style, mark
 
@@ -66,9 +66,9 @@ def draw(exhibit: Exhibit) -> Figure | None:
 def _columns(exhibit: Exhibit) -> dict[str, list[float]]:
     columns = {}
     for metric, name in (("accuracy", "accuracy"), ("match_f1", "Match F1")):
-        means = [known(run, metric) for run in exhibit.board.runs]
+        means = [run.mean(metric) for run in exhibit.board.runs]
         if all(means):
-            columns[name] = [float(value.mean) for value in means if value and value.mean is not None]
+            columns[name] = [mean.mean for mean in means if mean]
     others = _benchmarks(exhibit)
     if len(others) > 1:
         columns["other\nbenchmarks"] = [others.get(run.label, float("nan")) for run in exhibit.board.runs]

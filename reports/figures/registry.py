@@ -6,6 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from ..writing import write_whole
 from . import answers, distribution, intervals, length, order, ranks, scatter, stacks, steps, strata
 from .exhibit import Drawn, Exhibit
 from .render import to_png, to_svg
@@ -63,16 +64,7 @@ def write_figures(drawn: list[Drawn], folder: Path, advance: Callable[[], None] 
     """Writes each figure as SVG and PNG on white; ``advance`` is called after each. Returns the files."""
     written = []
     for one in drawn:
-        for suffix, content in ((".svg", to_svg(one.figure, one.title).encode()), (".png", to_png(one.figure))):
-            written.append(folder / f"{one.name}{suffix}")
-            write_aside(written[-1], content)
+        for suffix, content in ((".svg", to_svg(one.figure, one.title)), (".png", to_png(one.figure))):
+            written.append(write_whole(folder / f"{one.name}{suffix}", content))
         advance()
     return written
-
-
-def write_aside(file: Path, content: bytes) -> None:
-    """Writes beside the file and renames, so that a file is there whole or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    aside = file.with_name(f".{file.name}.part")
-    aside.write_bytes(content)
-    aside.replace(file)

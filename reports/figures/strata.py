@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from ...metrics import aggregate
 from ..load import Mean
 from ..study import Run
-from .exhibit import Exhibit, known, over_items
+from .exhibit import Exhibit, over_items
 from .layout import legend, rows
 from .theme import INK, MUTED, PAPER, SIZE, SMALL, Style
 
@@ -43,7 +43,7 @@ def by_source(exhibit: Exhibit) -> Figure | None:
     """A panel a source."""
     found = []
     for source, name in SOURCES.items():
-        counts = [value.items or 0 for run in exhibit.board.runs if (value := known(run, f"match_f1_{source}"))]
+        counts = [value.items or 0 for run in exhibit.board.runs if (value := run.mean(f"match_f1_{source}"))]
         if counts:
             found.append(Stratum(name, max(counts), _mean_of_source(source)))
     return _grid(exhibit.rows, found)
@@ -118,7 +118,7 @@ def step_range(low: int, high: int) -> str:
 
 
 def _mean_of_source(source: str) -> Callable[[Run, str], Mean | None]:
-    return lambda run, metric: known(run, f"{metric}_{source}")
+    return lambda run, metric: run.mean(f"{metric}_{source}")
 
 
 def _mean_over(doc_ids: pd.Index) -> Callable[[Run, str], Mean | None]:
@@ -165,7 +165,7 @@ def _grid(shown: Sequence[tuple[Run, Style]], strata: Sequence[Stratum]) -> Figu
 
 
 def _mark(axes: Axes, y: float, value: Mean | None, style: Style, marker: str, face: str) -> None:
-    if value is None or value.mean is None:
+    if value is None:
         return
     if value.low is not None and value.high is not None:
         axes.plot([value.low, value.high], [y, y], color=style.colour, linewidth=1.0, zorder=3)

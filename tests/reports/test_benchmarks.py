@@ -13,7 +13,8 @@ import pytest
 import yaml
 from lmms_eval_crystal.errors import CrystalError
 from lmms_eval_crystal.reports.benchmarks import Score, benchmark_scores, load_benchmarks, main_metric
-from lmms_eval_crystal.reports.outside_scores import canonical_name, read_aliases, read_scores_csv
+from lmms_eval_crystal.reports.model_names import canonical_name, read_aliases
+from lmms_eval_crystal.reports.outside_scores import read_scores_csv
 from lmms_eval_crystal.reports.rankings import rank_table
 
 # Found, not imported: the harness takes many seconds to import, and its task files are all that is needed.
@@ -194,9 +195,17 @@ def test_groups_in_groups_come_down_to_what_has_numbers():
 
 
 def test_our_own_tasks_are_no_other_benchmark():
-    made = results({"suite": ["crystal", "ai2d"]}, crystal={"match_f1,none": 0.5}, ai2d={"exact_match,none": 0.8})
-    made["results"]["crystal_mini"] = {"match_f1,none": 0.5}
+    made = results(crystal_mini={"match_f1,none": 0.5}, my_own={"match_f1,none": 0.5}, ai2d={"exact_match,none": 0.8})
+    made["crystal"] = {"my_own": {}}
     assert [score.task for score in benchmark_scores(made)] == ["ai2d"]
+
+
+@pytest.mark.parametrize("own", [{}, {"suite": {"exact_match,none": 0.4}}], ids=["without numbers", "with numbers"])
+def test_a_suite_with_ours_in_it_stands_for_nothing(own):
+    tasks = {"crystal": {"match_f1,none": 0.5}, "ai2d": {"exact_match,none": 0.8}, "mmmu_val": {"mmmu_acc,none": 0.5}}
+    alike = {"blink_one": {"blink_acc,none": 0.5}, "blink_two": {"blink_acc,none": 0.7}}
+    made = results({"suite": [*tasks, *alike]}, **tasks, **alike, **own)
+    assert [score.task for score in benchmark_scores(made)] == ["ai2d", "blink_one", "blink_two", "mmmu_val"]
 
 
 def test_directions_and_score_keys_are_read_from_the_results():

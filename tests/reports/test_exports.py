@@ -3,14 +3,18 @@
 import io
 import json
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
 from lmms_eval_crystal.reports.benchmarks import Score
-from lmms_eval_crystal.reports.exports import Chapter, leaderboard_table, write_exports
+from lmms_eval_crystal.reports.diagnosis import diagnose
+from lmms_eval_crystal.reports.elsewhere import elsewhere
+from lmms_eval_crystal.reports.exports import leaderboard_table, write_exports
 from lmms_eval_crystal.reports.figures import FIGURES, Exhibit, draw_figures
+from lmms_eval_crystal.reports.finding import Finding
 from lmms_eval_crystal.reports.latex import to_latex
 from lmms_eval_crystal.reports.leaderboard import flags, headline
 from lmms_eval_crystal.reports.markdown import PAIRS, to_markdown
@@ -32,10 +36,21 @@ NAMES = (
 )
 
 
-def chapter(folder, **more) -> Chapter:
+def find_out(folder) -> Finding:
     [board, *_] = load_study([folder]).boards
     comparisons = compare_models({run.label: run.items for run in board.sampled})
-    return Chapter(board, board.task, headline(board, comparisons), comparisons, flags=flags(board), **more)
+    diagnoses = {run.label: diagnose(run.items) for run in board.sampled}
+    others = elsewhere(board, {}, comparisons)
+    return Finding(
+        board,
+        board.task,
+        headline(board, comparisons),
+        flags(board),
+        comparisons,
+        diagnoses,
+        scores={},
+        elsewhere=others,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -54,16 +69,16 @@ def named(tmp_path_factory):
         section["model"] = name
         section["generation"] = section["generation"].replace(f"model:n{place}", f"model:{name}")
         file.write_text(json.dumps(written))
-    return chapter(folder)
+    return find_out(folder)
 
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
-    return chapter(write_study(tmp_path_factory.mktemp("plain"), items=40))
+    return find_out(write_study(tmp_path_factory.mktemp("plain"), items=40))
 
 
-def read_back(chapters) -> pd.DataFrame:
-    written = leaderboard_table(chapters).to_csv(index=False)
+def read_back(findings) -> pd.DataFrame:
+    written = leaderboard_table(findings).to_csv(index=False)
     return pd.read_csv(io.StringIO(written), float_precision="round_trip")
 
 
@@ -87,7 +102,7 @@ def test_every_name_comes_back_from_the_csv_as_it_is(named):
 
 def test_other_benchmarks_and_boards_share_the_csv(plain, named):
     scores = {plain.board.runs[0].label: [Score("mmmu_val", "MMMU", "mmmu_acc", 0.5, 1.0)]}
-    with_scores = Chapter(plain.board, "first", "", plain.comparisons, scores=scores)
+    with_scores = replace(plain, name="first", scores=scores)
     table = read_back([with_scores, named])
     assert list(table["board"]) == ["first"] * 3 + ["crystal"] * len(NAMES)
     assert table["mmmu_val:mmmu_acc"].dropna().tolist() == [0.5]
@@ -95,7 +110,7 @@ def test_other_benchmarks_and_boards_share_the_csv(plain, named):
 
 
 def test_files_are_written_whole_and_hold_no_text_of_the_dataset(tmp_path):
-    made = chapter(write_study(tmp_path / "out", items=12, texts=("SECRET QUESTION",)))
+    made = find_out(write_study(tmp_path / "out", items=12, texts=("SECRET QUESTION",)))
     files = write_exports([made], tmp_path / "report")
     assert [file.name for file in files] == ["leaderboard.csv", "leaderboard.tex", "report.md"]
     assert sorted(file.name for file in (tmp_path / "report").iterdir()) == sorted(file.name for file in files)
@@ -201,7 +216,7 @@ def test_names_make_no_tags_and_no_links_in_markdown(named):
 
 def test_markdown_shows_figures_by_relative_paths_with_their_captions(plain):
     drawn = draw_figures(Exhibit(plain.board))
-    with_figures = Chapter(plain.board, plain.name, plain.headline, plain.comparisons, drawn, "figures/1-crystal")
+    with_figures = replace(plain, figures=drawn, folder="figures/1-crystal")
     markdown = to_markdown([with_figures])
     expected = [f"figures/1-crystal/{one.name}.svg" for one in drawn]
     assert rendered(markdown).links == expected
@@ -224,7 +239,7 @@ def test_markdown_holds_comparisons_signatures_flags_and_notes(plain, named):
 
 def test_of_very_many_pairs_markdown_shows_the_neighbours(tmp_path):
     talkers = [Talker(f"m{place}", recall=0.4 + 0.03 * place) for place in range(11)]
-    made = chapter(write_study(tmp_path, items=10, talkers=talkers))
+    made = find_out(write_study(tmp_path, items=10, talkers=talkers))
     assert (made.comparisons["metric"] == "match_f1").sum() > PAIRS
     markdown = to_markdown([made])
     section = markdown[markdown.index("#### Match F1") : markdown.index("#### Accuracy")]
@@ -233,7 +248,7 @@ def test_of_very_many_pairs_markdown_shows_the_neighbours(tmp_path):
 
 
 def test_a_board_without_samples_or_with_one_model_has_no_comparison(tmp_path):
-    made = chapter(write_study(tmp_path, items=10, talkers=TALKERS[:1]))
+    made = find_out(write_study(tmp_path, items=10, talkers=TALKERS[:1]))
     assert "### Comparison" not in to_markdown([made])
     assert "reaches Match F1" in to_markdown([made])
     assert len(read_back([made])) == 1

@@ -9,7 +9,6 @@ from lmms_eval_crystal.reports.leaderboard import (
     differences_from_paper,
     flags,
     headline,
-    value,
 )
 from lmms_eval_crystal.reports.study import load_study
 from studies import TALKERS, Talker, write_study
@@ -32,7 +31,7 @@ def compared(board, p_holm=0.001, items=40):
     labels = [run.label for run in board.runs]
     rows = []
     for metric in ("match_f1", "accuracy"):
-        means = {run.label: value(run, metric).mean for run in board.runs}
+        means = {run.label: run.mean(metric).mean for run in board.runs}
         for place, first in enumerate(labels):
             rows += [
                 comparison(metric, first, second, means[first] - means[second], p_holm, items)
@@ -43,7 +42,7 @@ def compared(board, p_holm=0.001, items=40):
 
 def test_the_headline_names_who_leads_with_the_interval_of_the_closest_follower(board):
     text = headline(board, compared(board))
-    f1 = [value(run, "match_f1").mean for run in board.runs]
+    f1 = [run.mean("match_f1").mean for run in board.runs]
     gap = f1[0] - f1[1]
     assert text.startswith(f"org/Reasoner-7B leads Match F1 by {gap:.3f} [{gap - 0.02:.3f}, {gap + 0.02:.3f}]; ")
     assert " leads accuracy by " in text

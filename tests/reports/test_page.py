@@ -6,7 +6,6 @@ import json
 import re
 
 import pytest
-from lmms_eval_crystal.reports import report
 from lmms_eval_crystal.reports.figures import registry
 from lmms_eval_crystal.reports.leaderboard import shown
 from lmms_eval_crystal.reports.report import Options, Work, board_names, write_report
@@ -24,8 +23,7 @@ OTHERS = {
 def few_figures():
     """Two figures instead of all: they have tests of their own, and drawing them takes longer than all else."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (registry, report):
-            patch.setattr(module, "FIGURES", registry.FIGURES[:2])
+        patch.setattr(registry, "FIGURES", registry.FIGURES[:3:2])
         yield
 
 
@@ -200,6 +198,11 @@ def test_results_without_samples_still_get_a_page(tmp_path):
     html = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "no samples" in html
     assert 'id="items-0"' not in html
+
+
+def test_the_figure_of_diagnoses_states_the_thresholds(made):
+    _, _, folder = made
+    assert "Thresholds: right: accuracy" in (folder / "report.md").read_text("utf-8")
 
 
 def test_long_work_is_told_of_in_parts_that_add_up(tmp_path):

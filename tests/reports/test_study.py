@@ -102,9 +102,8 @@ def test_other_benchmarks_reach_their_run_by_its_alias(tmp_path):
     for model in ("Reasoner", "Stranger"):
         written = {"results": {"mmstar": {"average,none": 0.5}}, "model_name": model}
         (tmp_path / f"{model}_results.json").write_text(json.dumps(written))
-    alias = {"Reasoner": "org/Reasoner-7B"}
-    study = load_study([tmp_path], lambda model: alias.get(model, model))
-    assert {run.label: [other.task for other in run.others] for run in study.boards[0].runs} == {
+    study = load_study([tmp_path], {"reasoner": "org/Reasoner-7B"})
+    assert {run.label: [score.task for score in run.others] for run in study.boards[0].runs} == {
         "org/Reasoner-7B": ["mmstar"],
         "org/Guesser-8B": [],
     }

@@ -16,7 +16,7 @@ from ..metrics import StepEncoder
 from ..metrics.encoder import default_encoder
 from ..model_adapters.commands import KEY_VARIABLE
 from ..model_adapters.hardware import GIGABYTE, visible_gpus
-from ..model_adapters.redaction import masked, secret_values
+from ..redaction import shown
 from .check_item import MINI, NAME, check_one_item
 from .check_model import check_model
 from .check_subject import FROM_THE_HUB, PING_TIMEOUT_S, Check, State, Subject, hub_revision, offline
@@ -178,7 +178,7 @@ def _api(subject: Subject) -> Check:
     except openai.NotFoundError:
         return Check("api", "WARN", f"{client.base_url} does not list its models, so the name is not checked")
     except openai.OpenAIError as error:
-        reason = masked(str(error).encode(), secret_values(os.environ)).decode("utf-8", "replace")
+        reason = shown(str(error))
         return Check("api", "FAIL", f"{client.base_url} does not answer ({reason}); check base_url and the network")
     name = given["model_version"]
     if name not in known:

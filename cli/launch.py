@@ -17,7 +17,7 @@ from typing import IO
 
 from ..errors import CrystalError
 from ..model_adapters.commands import Command
-from ..model_adapters.redaction import masked, secret_values
+from ..redaction import masked, secret_values
 from .processes import started
 
 #: The harness prints the value of the first in its log; the hub library reads both.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..arguments import join_arguments, split_arguments
 from ..errors import CrystalError
-from . import redaction
+from ..redaction import holds_secret
 from .hardware import Gpu
 from .local_files import context_length, local_folder
 from .presets import nearest
@@ -333,7 +333,7 @@ def _extra(extra: Sequence[str]) -> list[str]:
         name = option.split("=", 1)[0]
         if name.startswith("--") and len(name) > 2 and any(own.startswith(name) for own in OWN_OPTIONS):
             raise CrystalError(f"{option} is set by crystal-eval run itself; use its own options instead.")
-        if redaction.holds_secret(option):
+        if holds_secret(option):
             # Not even its name is told: a value that stands alone is the secret.
             raise CrystalError(
                 "A secret does not belong into a command, which every log shows; leave it out of the part after `--`."
@@ -343,7 +343,7 @@ def _extra(extra: Sequence[str]) -> list[str]:
 
 def _refuse_keys(arguments: Mapping[str, str], option: str) -> None:
     for name, value in arguments.items():
-        if redaction.holds_secret(f"{name}={value}"):
+        if holds_secret(f"{name}={value}"):
             raise CrystalError(
                 f"A secret does not belong into {option} ({name}), where every log shows it; set {KEY_VARIABLE} "
                 "in the environment."

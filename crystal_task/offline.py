@@ -12,17 +12,17 @@ from typing import Any
 
 from ..errors import CrystalError, first_few
 from ..metrics import GenerationSignature
-from ..metrics.encoder import default_encoder, encoder_presets
+from ..metrics.encoder import encoder_presets
 from ..metrics.signature import signature_fields
-from .hooks import check_device, shared_encoder
+from .encoder import check_device, encoder_of, shared_encoder
 from .item import Item
 from .judge import AnswerJudge
 from .observe import Request
-from .plugin import TASK_NAMES, task_version
+from .plugin import BENCHMARK, MINI, TASK_NAMES, task_version
 from .prediction import Prediction, PredictionSet
 from .prompt import Prompt
 from .record import Provenance
-from .references import BENCHMARK, MINI, References
+from .references import References
 from .result_files import ScoredTask, write_results
 from .scoring import LoadedTask
 from .settings import Settings
@@ -82,13 +82,9 @@ class Job:
         settings = Settings.from_environment(**stated).with_values(overrides.tau, overrides.alpha)
         name = overrides.encoder or settings.encoder
         if not name:
-            name = _encoder_before(before, predicted) if "enc" in before else _encoder_of(references)
+            name = _encoder_before(before, predicted) if "enc" in before else encoder_of(references.task)
         parser = overrides.parser or before.get("parse", "ours")
         return cls(predicted, references, Rules(replace(settings, dataset=references.name), parser, name))
-
-
-def _encoder_of(references: References) -> str:
-    return "minilm" if references.task == MINI else default_encoder()
 
 
 def _encoder_before(before: Mapping[str, str], predicted: PredictionSet) -> str:

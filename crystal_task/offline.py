@@ -27,7 +27,8 @@ from .result_files import ScoredTask, write_results
 from .scoring import LoadedTask
 from .settings import Settings
 
-#: Items that are embedded and held at once: more than the benchmark has, so that it is one pass as in the harness.
+#: Predictions that are embedded and held at once: more than the benchmark has, so that it is one pass as in the
+#: harness.
 AT_ONCE = 10_000
 #: How the predictions were asked for is not known here; the generation signature comes with them or is unknown.
 NO_PROMPT = Prompt("")
@@ -201,9 +202,6 @@ def _records(
         task.expect(texts[part], requests[part], provenance)
         for request, text in zip(requests[part], texts[part], strict=True):
             yield task.record(request.index, text)
-        # Other models are scored against the same references; all else would only pile up.
-        shared = task.items if len(task.items) <= AT_ONCE else ()
-        task.table.keep(step for item in shared for step in item.reference_steps)
 
 
 def _loaded(references: References, rules: Rules, question_from: str) -> LoadedTask:

@@ -82,7 +82,7 @@ def run(
     try:
         results = run_harness(command, folder, wanted)
     except KeyboardInterrupt:
-        kept = "" if wishes.journal == "off" else "; the same command goes on where it stopped"
+        kept = "; the same command goes on where it stopped" if command.resumes else ""
         raise CrystalError(f"You stopped the run{kept}.") from None
     if wanted:
         show(load_results(results))

@@ -76,6 +76,11 @@ class Command:
     notes: tuple[str, ...] = ()
 
     @property
+    def resumes(self) -> bool:
+        """Whether the same command goes on where this one stopped."""
+        return self.variables.get("CRYSTAL_JOURNAL", "").lower() != "off"
+
+    @property
     def text(self) -> str:
         """The command as a shell takes it, without any secret."""
         parts = [f"{name}={shlex.quote(value)}" for name, value in self.variables.items()]

@@ -67,6 +67,11 @@ def test_another_exit_code_is_a_failure_even_with_results():
         launch(WRITE, "raise SystemExit(3)")
 
 
+def test_without_a_journal_nothing_is_said_to_be_kept():
+    with pytest.raises(CrystalError, match=r"stands above\. Correct what it says, and start the command again\.$"):
+        launch("raise SystemExit(3)", command={"variables": {"CRYSTAL_JOURNAL": "off"}})
+
+
 def test_the_last_error_of_the_log_is_in_the_sentence_without_secrets():
     with pytest.raises(CrystalError) as caught:
         launch(

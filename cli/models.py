@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from ..errors import CrystalError
 from ..model_adapters.presets import Preset, load_presets
 from ..reports.paper import paper_figures
+from .terminal import open_terminal
 
-#: Where the output is no terminal, its width is not known; this holds the table.
+#: Characters that hold the table.
 PLAIN_WIDTH = 170
 FOOTNOTES = (
     "GPUs: of 80 GB for one copy in 16 bits; none where the model runs at its provider's. Memory: estimated from the "
@@ -84,9 +84,7 @@ def row(preset: Preset) -> dict[str, Any]:
 
 
 def _print_table() -> None:
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=PLAIN_WIDTH)
+    console = open_terminal(PLAIN_WIDTH)
     lines = [
         [cell(preset, paper_figures()[preset.paper_name]) for _, cell in COLUMNS.values()]
         for preset in load_presets().values()

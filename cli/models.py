@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from ..errors import CrystalError
 from ..model_adapters.presets import Preset, load_presets
 from ..reports.paper import paper_figures
+from .terminal import open_terminal
 
-#: Where the output is no terminal, its width is not known; this holds the table.
+#: Characters that hold the table.
 PLAIN_WIDTH = 170
 FOOTNOTES = (
     "GPUs: of 80 GB for one copy in 16 bits; none where the model runs at its provider's. Memory: estimated from the "
@@ -62,7 +62,7 @@ def run(
     """
     if as_csv and as_json:
         raise CrystalError("--csv and --json are two forms of the same; choose one.")
-    rows = [row(preset) for preset in _presets()]
+    rows = [row(preset) for preset in load_presets().values()]
     if as_json:
         print(json.dumps(rows, indent=2))
     elif as_csv:
@@ -84,16 +84,17 @@ def row(preset: Preset) -> dict[str, Any]:
 
 
 def _print_table() -> None:
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=PLAIN_WIDTH)
-    rows = [[cell(preset, paper_figures()[preset.paper_name]) for _, cell in COLUMNS.values()] for preset in _presets()]
-    shown = _fitting([list(column) for column in zip(COLUMNS, *rows, strict=True)], console.width)
+    console = open_terminal(PLAIN_WIDTH)
+    lines = [
+        [cell(preset, paper_figures()[preset.paper_name]) for _, cell in COLUMNS.values()]
+        for preset in load_presets().values()
+    ]
+    shown = _fitting([list(column) for column in zip(COLUMNS, *lines, strict=True)], console.width)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in shown:
         table.add_column(heading, justify=COLUMNS[heading][0], no_wrap=True)
-    for row in rows:
-        table.add_row(*(text for heading, text in zip(COLUMNS, row, strict=True) if heading in shown))
+    for line in lines:
+        table.add_row(*(text for heading, text in zip(COLUMNS, line, strict=True) if heading in shown))
     console.print(table)
     hidden = [heading for heading in COLUMNS if heading not in shown]
     notes = [f"Hidden at this width: {', '.join(hidden)}.", *FOOTNOTES] if hidden else FOOTNOTES
@@ -110,7 +111,3 @@ def _fitting(columns: Sequence[Sequence[str]], width: int) -> list[str]:
         if sum(needed[name] for name in [*shown, heading]) <= width:
             shown.append(heading)
     return [heading for heading in COLUMNS if heading in shown]
-
-
-def _presets() -> Sequence[Preset]:
-    return list(load_presets().values())

@@ -4,14 +4,14 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rich.console import Console
 from tqdm import tqdm
 
 from ..errors import CrystalError
 from ..reports.grid import Grid
 from ..reports.study import Study, load_study
+from .terminal import open_terminal, say
 
-#: Where the output is no terminal, its width is not known; this holds the tables.
+#: Characters that hold the tables.
 PLAIN_WIDTH = 120
 
 
@@ -42,11 +42,9 @@ def encoder_device(wanted: str) -> str:
 
 def show(grids: Iterable[Grid], sentences: Iterable[str]) -> None:
     """Prints tables, then sentences."""
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=PLAIN_WIDTH)
+    console = open_terminal(PLAIN_WIDTH)
     for grid in grids:
         console.print(grid.title, highlight=False, markup=False)
         console.print(grid.to_rich())
     for sentence in sentences:
-        console.print(sentence, highlight=False, markup=False, soft_wrap=True)
+        say(console, sentence)

@@ -19,6 +19,7 @@ from ..reports.pictures import Pictures
 from ..reports.report import Options, Work, Written, write_report
 from ..reports.study import load_study
 from ..reports.viewer import ITEMS
+from .terminal import say
 
 LICENCE = (
     "Questions, pictures and reference steps on this page are from the CRYSTAL dataset by Wayner Barrios and SouYoung "
@@ -91,7 +92,7 @@ def make(paths: list[Path], folder: Path, choices: Options, dataset: str = "") -
             choices = replace(choices, pictures=pictures, licence=_licence(tasks))
         written = write_report(study, folder, choices, bars)
     for line in (*study.notes, *notes, *_outcome(written, folder)):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        say(console, line)
 
 
 def _outcome(written: Written, folder: Path) -> list[str]:

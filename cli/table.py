@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from ..reports.load import Found, load_results
 from ..reports.tables import LEGEND, blocks
+from .terminal import open_terminal, say
 
-#: Where the output is no terminal, its width is not known; this holds the table.
+#: Characters that hold the table.
 PLAIN_WIDTH = 140
 
 
@@ -30,13 +30,11 @@ def run(
 
 def show(found: Found) -> None:
     """Prints the table and what has to be known beside it."""
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=PLAIN_WIDTH)
+    console = open_terminal(PLAIN_WIDTH)
     for table, notes in blocks(found.results, console.width):
         console.print(table)
         for note in notes:
-            console.print(note, highlight=False, markup=False, soft_wrap=True)
+            say(console, note)
         console.print()
     for line in (LEGEND, *found.problems):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        say(console, line)

@@ -1,0 +1,14 @@
+"""The terminal as commands write to it: tables as wide as they may be, sentences whole."""
+
+from rich.console import Console
+
+
+def open_terminal(plain_width: int) -> Console:
+    """The terminal; where the output is none, its width is not known, and ``plain_width`` holds the tables."""
+    console = Console()
+    return console if console.is_terminal else Console(width=plain_width)
+
+
+def say(console: Console, sentence: str) -> None:
+    """Prints a sentence as it is, without markup, and broken by nothing but the terminal."""
+    console.print(sentence, highlight=False, markup=False, soft_wrap=True)

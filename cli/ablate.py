@@ -12,8 +12,9 @@ from ..errors import CrystalError
 from ..metrics.sweep import PAPER_TAUS
 from ..reports.chains import cohorts
 from ..reports.encoders import open_encoders, own_encoder
+from ..reports.load import check_paths
 from ..reports.writing import write_whole
-from .reading import check_paths, encoder_device, read_study, show
+from .reading import encoder_device, read_study, show
 
 if TYPE_CHECKING:
     from ..reports.ablation.measure import Ablation

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from tqdm import tqdm
 
 from ..crystal_task.settings import embeddings_folder
 from ..errors import CrystalError
 from ..metrics import TAU
+from ..metrics.aggregate import SEED
 from ..reports.agreement.draw import ACCEPTED, BAND, draw_pairs, populate
 from ..reports.agreement.files import (
     INSTRUCTIONS,
@@ -25,11 +25,12 @@ from ..reports.agreement.files import (
 )
 from ..reports.agreement.measures import measure
 from ..reports.agreement.tables import grids, sentences, to_json, to_markdown
-from ..reports.chains import SEED, Cohort, cohorts, draw_items, read_chains
+from ..reports.chains import Cohort, cohorts, draw_items, read_cohort
 from ..reports.encoders import open_encoders, own_encoder
+from ..reports.load import check_paths
 from ..reports.study import fields
 from ..reports.writing import write_whole
-from .reading import check_paths, encoder_device, read_study, show
+from .reading import encoder_device, read_study, show
 
 app = typer.Typer(no_args_is_help=True, help="Label pairs of steps by hand, and measure the matcher by the labels.")
 
@@ -74,8 +75,7 @@ def sample(
     [opened] = named or open_encoders([own_encoder(cohort)], encoder_device(device), download, "--encoder")
     threshold = _own_tau(cohort) if tau is None else tau
     doc_ids = draw_items(cohort, items, seed)
-    with tqdm(total=len(doc_ids) * len(cohort.runs), desc="Reading steps", unit="item") as bar:
-        chains = [read_chains(run, doc_ids, bar.update) for run in cohort.runs]
+    chains = read_cohort(cohort, doc_ids, progress=True)
     population = populate(chains, opened, threshold, embeddings_folder(), progress=True)
     draws = draw_pairs(cohort, chains, population, number, accepted, seed)
     if not draws:

@@ -14,9 +14,9 @@ from rich.table import Table
 from ..errors import CrystalError
 from ..model_adapters.presets import Preset, load_presets
 from ..reports.paper import paper_figures
-from .terminal import open_terminal
+from .console import open_console
 
-#: Characters that hold the table.
+#: Holds the table where the output is no terminal.
 PLAIN_WIDTH = 170
 FOOTNOTES = (
     "GPUs: of 80 GB for one copy in 16 bits; none where the model runs at its provider's. Memory: estimated from the "
@@ -62,7 +62,7 @@ def run(
     """
     if as_csv and as_json:
         raise CrystalError("--csv and --json are two forms of the same; choose one.")
-    rows = [row(preset) for preset in load_presets().values()]
+    rows = [row(preset) for preset in _presets()]
     if as_json:
         print(json.dumps(rows, indent=2))
     elif as_csv:
@@ -84,17 +84,14 @@ def row(preset: Preset) -> dict[str, Any]:
 
 
 def _print_table() -> None:
-    console = open_terminal(PLAIN_WIDTH)
-    lines = [
-        [cell(preset, paper_figures()[preset.paper_name]) for _, cell in COLUMNS.values()]
-        for preset in load_presets().values()
-    ]
-    shown = _fitting([list(column) for column in zip(COLUMNS, *lines, strict=True)], console.width)
+    console = open_console(PLAIN_WIDTH)
+    rows = [[cell(preset, paper_figures()[preset.paper_name]) for _, cell in COLUMNS.values()] for preset in _presets()]
+    shown = _fitting([list(column) for column in zip(COLUMNS, *rows, strict=True)], console.width)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in shown:
         table.add_column(heading, justify=COLUMNS[heading][0], no_wrap=True)
-    for line in lines:
-        table.add_row(*(text for heading, text in zip(COLUMNS, line, strict=True) if heading in shown))
+    for row in rows:
+        table.add_row(*(text for heading, text in zip(COLUMNS, row, strict=True) if heading in shown))
     console.print(table)
     hidden = [heading for heading in COLUMNS if heading not in shown]
     notes = [f"Hidden at this width: {', '.join(hidden)}.", *FOOTNOTES] if hidden else FOOTNOTES
@@ -111,3 +108,7 @@ def _fitting(columns: Sequence[Sequence[str]], width: int) -> list[str]:
         if sum(needed[name] for name in [*shown, heading]) <= width:
             shown.append(heading)
     return [heading for heading in COLUMNS if heading in shown]
+
+
+def _presets() -> Sequence[Preset]:
+    return list(load_presets().values())

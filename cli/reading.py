@@ -6,20 +6,12 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from ..errors import CrystalError
 from ..reports.grid import Grid
 from ..reports.study import Study, load_study
-from .terminal import open_terminal, say
+from .console import open_console, say
 
-#: Characters that hold the tables.
+#: Holds the tables where the output is no terminal.
 PLAIN_WIDTH = 120
-
-
-def check_paths(paths: Iterable[Path]) -> None:
-    """Raises ``CrystalError`` where one does not exist, before anything that takes long."""
-    for path in paths:
-        if not path.exists():
-            raise CrystalError(f"{path} does not exist; give the folder that --output_path named.")
 
 
 def read_study(paths: Sequence[Path]) -> Study:
@@ -42,7 +34,7 @@ def encoder_device(wanted: str) -> str:
 
 def show(grids: Iterable[Grid], sentences: Iterable[str]) -> None:
     """Prints tables, then sentences."""
-    console = open_terminal(PLAIN_WIDTH)
+    console = open_console(PLAIN_WIDTH)
     for grid in grids:
         console.print(grid.title, highlight=False, markup=False)
         console.print(grid.to_rich())

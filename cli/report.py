@@ -19,7 +19,7 @@ from ..reports.pictures import Pictures
 from ..reports.report import Options, Work, Written, write_report
 from ..reports.study import load_study
 from ..reports.viewer import ITEMS
-from .terminal import say
+from .console import say
 
 LICENCE = (
     "Questions, pictures and reference steps on this page are from the CRYSTAL dataset by Wayner Barrios and SouYoung "

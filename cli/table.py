@@ -7,9 +7,9 @@ import typer
 
 from ..reports.load import Found, load_results
 from ..reports.tables import LEGEND, blocks
-from .terminal import open_terminal, say
+from .console import open_console, say
 
-#: Characters that hold the table.
+#: Holds the table where the output is no terminal.
 PLAIN_WIDTH = 140
 
 
@@ -30,7 +30,7 @@ def run(
 
 def show(found: Found) -> None:
     """Prints the table and what has to be known beside it."""
-    console = open_terminal(PLAIN_WIDTH)
+    console = open_console(PLAIN_WIDTH)
     for table, notes in blocks(found.results, console.width):
         console.print(table)
         for note in notes:

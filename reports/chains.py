@@ -4,14 +4,16 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from tqdm import tqdm
+
 from ..errors import CrystalError
+from ..metrics.aggregate import SEED
 from .study import Run, Study, fields, row_names
 
 #: Statuses of responses that hold no step: they count as predicted and are never matched.
 UNUSABLE = ("malformed", "empty", "failed")
 #: Parts of the scorer signature that scoring again does not change; runs that agree in them answer the same items.
 FIXED = ("data", "parse")
-SEED = 42
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,12 @@ def draw_items(cohort: Cohort, limit: int | None, seed: int = SEED) -> list[int]
     if limit is None or limit >= len(ids):
         return ids
     return sorted(sorted(ids, key=lambda doc_id: hashlib.sha256(f"{seed} {doc_id}".encode()).digest())[:limit])
+
+
+def read_cohort(cohort: Cohort, doc_ids: Sequence[int], progress: bool = False) -> list[list[Chain]]:
+    """The chains of each run of a cohort for the given items, in the order of its runs."""
+    with tqdm(total=len(doc_ids) * len(cohort.runs), desc="Reading steps", unit="item", disable=not progress) as bar:
+        return [read_chains(run, doc_ids, bar.update) for run in cohort.runs]
 
 
 def read_chains(run: Run, doc_ids: Iterable[int], advance: Callable[[], object] = lambda: None) -> list[Chain]:

@@ -10,13 +10,12 @@ import pandas as pd
 from .finding import Finding
 from .latex import to_latex
 from .markdown import to_markdown
-from .samples import METRICS
+from .samples import METRICS, SOURCES
 from .study import Run
 from .writing import write_whole
 
 #: Metrics that come with the number of items behind them, since not every item has one.
 PARTIAL = ("lis_multi", "accuracy_judged")
-SOURCES = ("mathvision", "scienceqa", "realworldqa", "mmvp", "plotqa")
 
 
 def write_exports(findings: Sequence[Finding], folder: Path, notes: Sequence[str] = ()) -> list[Path]:

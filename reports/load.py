@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,7 @@ def find_results(paths: Iterable[Path]) -> Found:
     """
     found = Found()
     newest: dict[tuple[str, ...], Result] = {}
-    for file in _result_files(paths):
+    for file in _result_files(list(paths)):
         try:
             written = json.loads(file.read_text("utf-8"))
             results = list(_results(file, written))
@@ -133,12 +133,18 @@ def _why(error: Exception) -> str:
     return words if len(words) <= WHY_LENGTH else f"{words[:WHY_LENGTH]}..."
 
 
-def _result_files(paths: Iterable[Path]) -> list[Path]:
-    # The same file by two ways is one run.
-    found: dict[Path, Path] = {}
+def check_paths(paths: Iterable[Path]) -> None:
+    """Raises ``CrystalError`` where one does not exist."""
     for path in paths:
         if not path.exists():
             raise CrystalError(f"{path} does not exist; give the folder that --output_path named.")
+
+
+def _result_files(paths: Sequence[Path]) -> list[Path]:
+    check_paths(paths)
+    # The same file by two ways is one run.
+    found: dict[Path, Path] = {}
+    for path in paths:
         for file in path.rglob(f"*{RESULTS}") if path.is_dir() else [path]:
             found.setdefault(file.resolve(), file)
     # The harness dates its files, so their names order the runs.

@@ -19,6 +19,7 @@ from .boards import MARKS, DiagnosedRun, Flags, Matrix
 from .diagnosis import DIAGNOSES, Thresholds
 from .inline import inline_json
 from .leaderboard import COLUMNS, Column, differences_between_rows, differences_from_paper, shown
+from .paper import NOTE as PAPER_NOTE
 from .screen import Slopes, Table
 from .study import Board
 from .viewer import Shown
@@ -182,5 +183,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(printed=_printed, plain=_plain)
-    environment.globals.update(diagnoses=DIAGNOSES, marks=MARKS, length_heads=HEADS, length_reading=READING)
+    environment.globals.update(
+        diagnoses=DIAGNOSES, marks=MARKS, paper_note=PAPER_NOTE, length_heads=HEADS, length_reading=READING
+    )
     return environment

@@ -33,6 +33,14 @@ METRICS = (
 #: Metrics without which a line cannot stand in a report.
 NEEDED = ("accuracy", "accuracy_strict", "match_f1", "precision", "recall")
 TEXTS = ("status", "source", "image_sha256", "correct_kind", "correct_strict_kind")
+#: How the sources call themselves, in the order in which they are shown.
+SOURCES = {
+    "mathvision": "MathVision",
+    "scienceqa": "ScienceQA",
+    "realworldqa": "RealWorldQA",
+    "mmvp": "MMVP",
+    "plotqa": "PlotQA",
+}
 #: Columns that count what a list of the record holds.
 COUNTS = {"references": "reference_steps", "matches": "pairs"}
 COLUMNS = (*METRICS, *TEXTS, *COUNTS, "output_tokens")

@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..metrics.aggregate import SEED
 from ..metrics.order import in_order, predicted_order
 from .inline import inline_json
 from .study import Board
@@ -25,7 +26,6 @@ ITEMS = 300
 BODY_BYTES = 6_000_000
 #: Characters of a question in the list; the row shows about eighty, search finds them all.
 LISTED = 160
-SEED = 42
 #: Shares of the items below which a chain of reference steps counts as short and as middling.
 TERTILES = (1 / 3, 2 / 3)
 #: Scores of a chain that the viewer prints.

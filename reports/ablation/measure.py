@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from ...metrics import ALPHA, TAU, StepEncoder, StepScores, macro_mean
 from ...metrics.sweep import PAPER_TAUS, score_thresholds
-from ..chains import Chain, Cohort, draw_items, read_chains
+from ..chains import Chain, Cohort, draw_items, read_cohort
 from ..encoders import chain_similarity, embed_chains
 from ..study import Run, fields
 
@@ -86,8 +86,7 @@ def ablate(
     ``cache_folder`` is where embeddings of reference steps are kept; None keeps none.
     """
     doc_ids = draw_items(cohort, limit)
-    with tqdm(total=len(doc_ids) * len(cohort.runs), desc="Reading steps", unit="item", disable=not progress) as bar:
-        chains = [read_chains(run, doc_ids, bar.update) for run in cohort.runs]
+    chains = read_cohort(cohort, doc_ids, progress)
     rows: list[dict[str, object]] = []
     checks: list[_Check] = []
     for encoder in encoders:

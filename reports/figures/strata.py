@@ -12,19 +12,12 @@ from matplotlib.lines import Line2D
 
 from ...metrics import aggregate
 from ..load import Mean
+from ..samples import SOURCES
 from ..study import Run
 from .exhibit import Exhibit, over_items
 from .layout import legend, rows
 from .theme import INK, MUTED, PAPER, SIZE, SMALL, Style
 
-#: How the sources call themselves, in the order in which they are shown.
-SOURCES = {
-    "mathvision": "MathVision",
-    "scienceqa": "ScienceQA",
-    "realworldqa": "RealWorldQA",
-    "mmvp": "MMVP",
-    "plotqa": "PlotQA",
-}
 #: Space between the two metrics of a row, in rows.
 APART = 0.17
 ROW = 0.3

@@ -50,7 +50,7 @@ def test_other_programs_get_every_key(form):
 def test_a_terminal_shows_whole_columns_and_says_which_are_missing(width, monkeypatch):
     output = io.StringIO()
     terminal = Console(file=output, width=width, force_terminal=True, color_system=None)
-    monkeypatch.setattr(module, "open_terminal", lambda plain_width: terminal)
+    monkeypatch.setattr(module, "open_console", lambda plain_width: terminal)
     printed()
     lines = output.getvalue().splitlines()
     text = " ".join(output.getvalue().split())

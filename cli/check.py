@@ -10,14 +10,15 @@ import typer
 from loguru import logger
 
 from ..crystal_task import paper_prompt, source
+from ..crystal_task.encoder import encoder_of
+from ..crystal_task.plugin import PAPER, TASK_NAMES
 from ..crystal_task.settings import HUB_DATASET, Settings
 from ..errors import CrystalError
 from ..metrics import StepEncoder
-from ..metrics.encoder import default_encoder
 from ..model_adapters.commands import KEY_VARIABLE
 from ..model_adapters.hardware import GIGABYTE, visible_gpus
-from ..model_adapters.redaction import masked, secret_values
-from .check_item import MINI, NAME, check_one_item
+from ..redaction import shown
+from .check_item import NAME, check_one_item
 from .check_model import check_model
 from .check_subject import FROM_THE_HUB, PING_TIMEOUT_S, Check, State, Subject, hub_revision, offline
 from .options import Backend, ModelArguments, Name, Out, Processes, Tasks, read_wishes
@@ -97,7 +98,7 @@ def _command(subject: Subject) -> Check:
 
 def _dataset(subject: Subject) -> Check:
     settings = Settings.from_environment()
-    if "crystal_paper" in subject.tasks:
+    if PAPER in subject.tasks:
         paper_prompt.load()
     if not any(task in FROM_THE_HUB for task in subject.tasks):
         return Check("dataset", "OK", f"{subject.wishes.tasks} needs no CRYSTAL dataset from the hub")
@@ -134,13 +135,15 @@ def _gpu(subject: Subject) -> Check:
 def _encoder(subject: Subject) -> Check:
     from transformers.utils.logging import disable_progress_bar
 
-    settings = Settings.from_environment()
-    default = "minilm" if subject.tasks == [MINI] else default_encoder()
-    name = settings.encoder or default
+    wanted = Settings.from_environment().encoder
+    names = dict.fromkeys(wanted or encoder_of(task) for task in subject.tasks if task in TASK_NAMES)
+    if not names:
+        return Check("encoder", "OK", f"{subject.wishes.tasks} needs none")
     # Its bar would stand between the lines.
     disable_progress_bar()
-    StepEncoder(name).encode(["The sign is red."])
-    return Check("encoder", "OK", f"{name} loads and embeds")
+    for name in names:
+        StepEncoder(name).encode(["The sign is red."])
+    return Check("encoder", "OK", "; ".join(f"{name} loads and embeds" for name in names))
 
 
 def _disk(subject: Subject) -> Check:
@@ -178,7 +181,7 @@ def _api(subject: Subject) -> Check:
     except openai.NotFoundError:
         return Check("api", "WARN", f"{client.base_url} does not list its models, so the name is not checked")
     except openai.OpenAIError as error:
-        reason = masked(str(error).encode(), secret_values(os.environ)).decode("utf-8", "replace")
+        reason = shown(str(error))
         return Check("api", "FAIL", f"{client.base_url} does not answer ({reason}); check base_url and the network")
     name = given["model_version"]
     if name not in known:

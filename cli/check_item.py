@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..crystal_task.plugin import MINI
 from ..errors import CrystalError
 from ..model_adapters.commands import build_command
 from .check_subject import Check, Subject
 from .launch import run_harness
 
 NAME = "one item"
-MINI = "crystal_mini"
 #: Seconds that the one item may take, so that all of the check stays under two minutes.
 ITEM_TIMEOUT_S = 75
 #: Enough to show that text comes, and whether it is one token over and over.

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from ..arguments import split_arguments
 from ..crystal_task import source
+from ..crystal_task.plugin import BENCHMARK, PAPER
 from ..crystal_task.settings import Settings
 from ..model_adapters.commands import BACKENDS, Command, Wishes, build_command
 from ..model_adapters.hardware import Gpu
@@ -17,7 +18,7 @@ State = Literal["OK", "WARN", "FAIL"]
 #: Seconds until a hub or the provider of an API counts as silent.
 PING_TIMEOUT_S = 15
 #: The tasks that read the dataset of the hub.
-FROM_THE_HUB = ("crystal", "crystal_paper")
+FROM_THE_HUB = (BENCHMARK, PAPER)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import IO
 
 from ..errors import CrystalError
 from ..model_adapters.commands import Command
-from ..model_adapters.redaction import masked, secret_values
+from ..redaction import masked, secret_values
 from .processes import started
 
 #: The harness prints the value of the first in its log; the hub library reads both.
@@ -52,7 +52,7 @@ def run_harness(
     results = [file for file in written if file.match(RESULTS)]
     missing = [task for task in tasks if not any(_holds(file, task) for file in results)]
     if ended.code or missing or not results:
-        raise CrystalError(ended.sentence or _failure(ended, missing, out))
+        raise CrystalError(ended.sentence or _failure(ended, missing, out, command.resumes))
     return results
 
 
@@ -160,15 +160,17 @@ def _holds(file: Path, task: str) -> bool:
     return any(task in content.get(section, {}) for section in ("results", "groups", "group_subtasks"))
 
 
-AGAIN = "correct what it says, and start the same command to go on."
-
-
-def _failure(ended: _Ended, missing: Sequence[str], out: Path) -> str:
+def _failure(ended: _Ended, missing: Sequence[str], out: Path, resumes: bool) -> str:
+    again = (
+        "What was generated is kept: correct what it says, and start the same command to go on."
+        if resumes
+        else "Correct what it says, and start the command again."
+    )
     reason = f"the last error was {ended.error!r}, and more" if ended.error else "the reason"
     if ended.code:
-        return f"The run ended with exit code {ended.code}; {reason} stands above. What was generated is kept: {AGAIN}"
+        return f"The run ended with exit code {ended.code}; {reason} stands above. {again}"
     what = f" for {', '.join(missing)}" if missing else ""
     return (
         f"The run wrote no results{what} under {out}; {reason} stands above (the harness itself ends without an "
-        f"error). What was generated is kept: {AGAIN}"
+        f"error). {again}"
     )

@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from ..crystal_task.checks import RawImages, with_images
-from ..crystal_task.plugin import TASKS
+from ..crystal_task.data import MINI_FILE
+from ..crystal_task.plugin import MINI
 from ..crystal_task.settings import Settings
 from ..crystal_task.source import SPLIT, Location, locate
 from ..errors import CrystalError
 from ..reports.pictures import Pictures
-
-MINI = TASKS.parent / "data" / "crystal_mini.parquet"
 
 
 class DatasetPictures:
@@ -54,7 +53,7 @@ def find_pictures(tasks: set[str], dataset: str) -> tuple[dict[str, Pictures], l
     notes = []
     settings = Settings.from_environment()
     for task in sorted(tasks):
-        name = dataset or (str(MINI) if task == "crystal_mini" else settings.dataset)
+        name = dataset or (str(MINI_FILE) if task == MINI else settings.dataset)
         try:
             found[task] = DatasetPictures(_open(locate(name, settings.revision), name))
         except CrystalError as error:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..crystal_task.plugin import TASK_NAMES
 from ..errors import CrystalError
 from ..model_adapters.commands import BACKENDS, Command, build_command
 from ..model_adapters.hardware import visible_gpus
@@ -15,9 +16,6 @@ from ..reports.load import load_results
 from .launch import run_harness
 from .options import Backend, ModelArguments, Name, Out, Processes, Tasks, read_wishes
 from .table import show
-
-#: Tasks that the table at the end can show.
-OWN_TASKS = ("crystal", "crystal_paper", "crystal_mini")
 
 
 def run(
@@ -80,11 +78,11 @@ def run(
             f"The results cannot go to {folder} ({error.strerror}); choose another place by --out."
         ) from error
     # Patterns, tags and files of tasks go by other names in the results, which the harness writes for all or for none.
-    wanted = [task for task in tasks.split(",") if task in OWN_TASKS]
+    wanted = [task for task in tasks.split(",") if task in TASK_NAMES]
     try:
         results = run_harness(command, folder, wanted)
     except KeyboardInterrupt:
-        kept = "" if wishes.journal == "off" else "; the same command goes on where it stopped"
+        kept = "; the same command goes on where it stopped" if command.resumes else ""
         raise CrystalError(f"You stopped the run{kept}.") from None
     if wanted:
         show(load_results(results))

@@ -59,19 +59,19 @@ def run(
         crystal-eval score out --encoder distilroberta --tau 0.4 -o out/rescored
     """
     # Here, since it loads the datasets library, which other commands need not wait for.
-    from ..crystal_task.offline import Job, Wishes, notes_on, score_all
+    from ..crystal_task.offline import Job, Overrides, notes_on, score_all
     from ..crystal_task.references import load_references
     from ..crystal_task.result_files import check_folder
     from ..model_adapters.prediction_sets import find_sets
 
-    wishes = Wishes(encoder, tau, alpha, parse.value if parse else "")
+    overrides = Overrides(encoder, tau, alpha, parse.value if parse else "")
     check_folder(out)
     given = load_references(references) if references else None
     jobs = []
     for predicted in find_sets(predictions, given, name, apart=out):
         against = given or predicted.references
         assert against, "predictions that carry no references are refused where they are read"
-        jobs.append(Job.plan(predicted, against, wishes))
+        jobs.append(Job.plan(predicted, against, overrides))
         for note in notes_on(predicted, jobs[-1].references):
             print(f"Note: {note}", flush=True)
     results = score_all(jobs, out)

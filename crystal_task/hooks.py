@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import datasets
 from PIL.Image import Image
 
-from ..errors import CrystalError, stop_the_run
-from ..metrics import EmbeddingTable, StepEncoder
-from ..metrics.encoder import default_encoder
+from ..errors import stop_the_run
 from . import paper_prompt, source
 from .checks import RawImages, check_columns, check_images, read_items, with_images
+from .encoder import check_device, encoder_of, shared_encoder
 from .judge import AnswerJudge
 from .observe import watch
-from .plugin import task_version
+from .plugin import BENCHMARK, MINI, PAPER, task_version
 from .prompt import PROMPT_FILE, Prompt, as_rgb, messages
 from .scoring import LOADED, LoadedTask
-from .settings import Settings, embeddings_folder
+from .settings import Settings
 from .summary import finish
 
 #: Which task and which row a document is; added when the data is loaded.
@@ -40,19 +38,19 @@ def authors_prompt(settings: Settings) -> Prompt:
 @stop_the_run
 def prepare_crystal(dataset: datasets.Dataset) -> datasets.Dataset:
     """Checks all that could end the run later, and readies the task ``crystal``."""
-    return _prepare(dataset, "crystal", own_prompt, "ours", "", source.location_folder())
+    return _prepare(dataset, BENCHMARK, own_prompt, "ours", source.location_folder())
 
 
 @stop_the_run
 def prepare_crystal_paper(dataset: datasets.Dataset) -> datasets.Dataset:
     """The same for ``crystal_paper``, with the authors' prompt and parser."""
-    return _prepare(dataset, "crystal_paper", authors_prompt, "released", "", source.location_folder())
+    return _prepare(dataset, PAPER, authors_prompt, "released", source.location_folder())
 
 
 @stop_the_run
 def prepare_crystal_mini(dataset: datasets.Dataset) -> datasets.Dataset:
     """The same for ``crystal_mini``, with an encoder that needs no hub."""
-    return _prepare(dataset, "crystal_mini", own_prompt, "ours", "minilm", None)
+    return _prepare(dataset, MINI, own_prompt, "ours", None)
 
 
 def _prepare(
@@ -60,7 +58,6 @@ def _prepare(
     task: str,
     prompt: Callable[[Settings], Prompt],
     parser: str,
-    encoder: str,
     folder: Path | None,
 ) -> datasets.Dataset:
     settings = Settings.from_environment()
@@ -72,7 +69,7 @@ def _prepare(
     images = RawImages(dataset)
     check_images(images)
     check_device(settings.encoder_device)
-    step_encoder, table = shared_encoder(settings.encoder or encoder or default_encoder())
+    step_encoder, table = shared_encoder(settings.encoder or encoder_of(task))
     LOADED[task] = LoadedTask(
         version=task_version(task),
         items=items,
@@ -89,28 +86,6 @@ def _prepare(
     for name, values in zip(OWN_COLUMNS, ([task] * len(items), range(len(items))), strict=True):
         dataset = dataset.add_column(name, list(values))
     return dataset
-
-
-@cache
-def shared_encoder(name: str) -> tuple[StepEncoder, EmbeddingTable]:
-    """One encoder and one table of embeddings for all tasks and runs of this process that ask for it."""
-    encoder = StepEncoder(name)
-    return encoder, EmbeddingTable(encoder, embeddings_folder())
-
-
-def check_device(device: str) -> None:
-    """Raises ``CrystalError`` where the device that was asked for cannot be used."""
-    if not device:
-        return
-    import torch
-
-    try:
-        torch.zeros(1, device=device).item()
-    except Exception as error:  # torch raises RuntimeError, AssertionError and others for what it lacks
-        raise CrystalError(
-            f"CRYSTAL_ENCODER_DEVICE={device} cannot be used here ({str(error).splitlines()[0]}); set it to cpu or "
-            "cuda:0, or unset it for this rank's GPU."
-        ) from error
 
 
 def doc_to_text(doc: dict[str, Any]) -> str:

@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING
 from loguru import logger
 from tqdm import tqdm
 
+from .. import ranks
 from ..errors import CrystalError
 from ..metrics.signature import short_hash
+from ..redaction import shown
 from .cleaning import clean
 from .thinking import drop_reasoning
 
@@ -44,8 +46,6 @@ MAX_TOKENS = 2048
 MAX_CHARACTERS = 4000
 #: Characters of a server's message that a warning shows.
 REASON_CHARACTERS = 300
-#: A shorter key is a stand-in such as "EMPTY", and may be part of any word.
-SECRET_CHARACTERS = 8
 
 #: What goes before the texts. They follow as JSON, whose quotes a text cannot close from inside.
 INSTRUCTIONS = """\
@@ -70,14 +70,6 @@ _HINTS = {
     "local": "start the server, or set LLM_JUDGE_URL to its address, which ends in /v1/chat/completions",
     "bedrock": "install boto3 and set AWS_REGION and the AWS credentials",
 }
-_SECRETS = (
-    "OPENAI_API_KEY",
-    "AZURE_API_KEY",
-    "AWS_BEARER_TOKEN_BEDROCK",
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_SESSION_TOKEN",
-)
-_CREDENTIALS = re.compile(r"(?<=bearer )\S+|(?<=://)[^\s/@]+(?=@)", re.IGNORECASE)
 # A space, a dash or a slash goes on to something else: "no idea", "no-one".
 _VERDICT = re.compile(r"[\W_]{0,8}(yes|no)(?![\w \-/])")
 _WORDS = re.compile(r"\b(?:yes|no)\b")
@@ -138,8 +130,7 @@ class AnswerJudge:
         with self._workers() as (pool, local):
             asked = {pool.submit(self._ask, case, local): case for case in different}
             finished = as_completed(asked)
-            # Rank 0 speaks for all ranks, as everywhere in the harness.
-            silent = os.environ.get("RANK", "0") != "0" or not different
+            silent = not ranks.is_main() or not different
             for future in tqdm(finished, desc=f"Judging with {self.model}", total=len(asked), disable=silent):
                 outcome = outcomes[asked[future]] = future.result()
                 failed_in_a_row = failed_in_a_row + 1 if isinstance(outcome, str) else 0
@@ -284,11 +275,7 @@ def _reason(error: BaseException) -> str:
 
 def _tidy(message: str) -> str:
     """A message on one line, short, and without the user's keys."""
-    for variable in _SECRETS:
-        secret = os.environ.get(variable, "")
-        if len(secret) >= SECRET_CHARACTERS:
-            message = message.replace(secret, "***")
-    message = " ".join(_CREDENTIALS.sub("***", message).split())
+    message = " ".join(shown(message).split())
     return message if len(message) <= REASON_CHARACTERS else f"{message[:REASON_CHARACTERS]} ..."
 
 

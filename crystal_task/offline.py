@@ -12,22 +12,23 @@ from typing import Any
 
 from ..errors import CrystalError, first_few
 from ..metrics import GenerationSignature
-from ..metrics.encoder import default_encoder, encoder_presets
+from ..metrics.encoder import encoder_presets
 from ..metrics.signature import signature_fields
-from .hooks import check_device, shared_encoder
+from .encoder import check_device, encoder_of, shared_encoder
 from .item import Item
 from .judge import AnswerJudge
 from .observe import Request
-from .plugin import TASK_NAMES, task_version
-from .predicted import Given, Predicted
+from .plugin import BENCHMARK, MINI, TASK_NAMES, task_version
+from .prediction import Prediction, PredictionSet
 from .prompt import Prompt
 from .record import Provenance
-from .references import BENCHMARK, MINI, References
+from .references import References
 from .result_files import ScoredTask, write_results
 from .scoring import LoadedTask
 from .settings import Settings
 
-#: Items that are embedded and held at once: more than the benchmark has, so that it is one pass as in the harness.
+#: Predictions that are embedded and held at once: more than the benchmark has, so that it is one pass as in the
+#: harness.
 AT_ONCE = 10_000
 #: How the predictions were asked for is not known here; the generation signature comes with them or is unknown.
 NO_PROMPT = Prompt("")
@@ -43,8 +44,8 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What a user asks for of the rules; empty or None where nothing is."""
+class Overrides:
+    """The rules that a user asks for; empty or None where none is."""
 
     encoder: str = ""
     tau: float | None = None
@@ -56,13 +57,13 @@ class Wishes:
 class Job:
     """The predictions of one model, what they are scored against, and how."""
 
-    predicted: Predicted
+    predicted: PredictionSet
     references: References
     rules: Rules
 
     @classmethod
-    def plan(cls, predicted: Predicted, references: References, wishes: Wishes) -> Job:
-        """The rules are what is wished for, else what the environment sets, else how samples were scored before, else
+    def plan(cls, predicted: PredictionSet, references: References, overrides: Overrides) -> Job:
+        """The rules are what is asked for, else what the environment sets, else how samples were scored before, else
         the defaults. Of the references those remain that a run covered.
 
         Raises ``CrystalError`` for ids that do not go together, for a threshold or weight out of its range, and
@@ -79,19 +80,15 @@ class Job:
                 f"{predicted.source} has a scorer signature that cannot be read ({predicted.scorer:.120}); give the "
                 "file as lmms-eval wrote it."
             ) from None
-        settings = Settings.from_environment(**stated).with_values(wishes.tau, wishes.alpha)
-        name = wishes.encoder or settings.encoder
+        settings = Settings.from_environment(**stated).with_values(overrides.tau, overrides.alpha)
+        name = overrides.encoder or settings.encoder
         if not name:
-            name = _encoder_before(before, predicted) if "enc" in before else _encoder_of(references)
-        parser = wishes.parser or before.get("parse", "ours")
+            name = _encoder_before(before, predicted) if "enc" in before else encoder_of(references.task)
+        parser = overrides.parser or before.get("parse", "ours")
         return cls(predicted, references, Rules(replace(settings, dataset=references.name), parser, name))
 
 
-def _encoder_of(references: References) -> str:
-    return "minilm" if references.task == MINI else default_encoder()
-
-
-def _encoder_before(before: Mapping[str, str], predicted: Predicted) -> str:
+def _encoder_before(before: Mapping[str, str], predicted: PredictionSet) -> str:
     """The encoder that a scorer signature shows, by a name that it can be loaded under."""
     shown = before["enc"].rpartition("@")[0] or before["enc"]
     for name, preset in encoder_presets().items():
@@ -105,7 +102,7 @@ def _encoder_before(before: Mapping[str, str], predicted: Predicted) -> str:
     )
 
 
-def check_ids(predicted: Predicted, references: References) -> None:
+def check_ids(predicted: PredictionSet, references: References) -> None:
     """Raises ``CrystalError`` where a prediction is for an item that the references do not have."""
     strays = [name for name in predicted.by_id if name not in references.place]
     if strays:
@@ -117,7 +114,7 @@ def check_ids(predicted: Predicted, references: References) -> None:
         )
 
 
-def notes_on(predicted: Predicted, references: References) -> list[str]:
+def notes_on(predicted: PredictionSet, references: References) -> list[str]:
     """What has to be known of how predictions and references go together, in sentences."""
     notes = []
     if not predicted.is_run and (missing := [name for name in references.ids if name not in predicted.by_id]):
@@ -151,7 +148,7 @@ def _same_question(first: str, second: str) -> bool:
     return first in second or second in first
 
 
-def _all_asked(predicted: Predicted, references: References) -> list[Item]:
+def _all_asked(predicted: PredictionSet, references: References) -> list[Item]:
     return [
         _asked(item, predicted.by_id.get(name)) for name, item in zip(references.ids, references.items, strict=True)
     ]
@@ -205,9 +202,6 @@ def _records(
         task.expect(texts[part], requests[part], provenance)
         for request, text in zip(requests[part], texts[part], strict=True):
             yield task.record(request.index, text)
-        # Other models are scored against the same references; all else would only pile up.
-        shared = task.items if len(task.items) <= AT_ONCE else ()
-        task.table.keep(step for item in shared for step in item.reference_steps)
 
 
 def _loaded(references: References, rules: Rules, question_from: str) -> LoadedTask:
@@ -232,7 +226,7 @@ def _task_name(references: References, rules: Rules) -> str:
     return f"{references.task}_paper" if is_released else references.task
 
 
-def _asked(item: Item, prediction: Given | None) -> Item:
+def _asked(item: Item, prediction: Prediction | None) -> Item:
     """The item with its question as supplied, by the references first."""
     if item.question.strip():
         return item
@@ -253,7 +247,7 @@ def question_counts(asked: Sequence[Item]) -> dict[str, int]:
     return {source: sources.count(source) for source in dict.fromkeys(sources)}
 
 
-def generation_before(predicted: Predicted) -> GenerationSignature:
+def generation_before(predicted: PredictionSet) -> GenerationSignature:
     """The generation signature that the files state, ``unknown`` for what they do not."""
     stated = signature_fields(predicted.generation)
     return GenerationSignature.parse(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ from . import source
 from .checks import LISTS_OF_TEXTS, REQUIRED, ImageHashes, RawImages, check_columns, read_items, with_images
 from .data import MINI_FILE
 from .item import Item, item_id
+from .plugin import BENCHMARK, MINI
 from .settings import Settings
 
-MINI, BENCHMARK = "crystal_mini", "crystal"
 #: Files that only the datasets library reads.
 TABLES = (".parquet", ".arrow", ".jsonl")
 UNKNOWN = "unknown"
@@ -66,7 +66,7 @@ class References:
     def only(self, names: Iterable[str]) -> References:
         """The part of these references with the given ids, in the order that it has here."""
         places = sorted(self.place[name] for name in names)
-        items = tuple(renumbered(self.items[place], at) for at, place in enumerate(places))
+        items = tuple(replace(self.items[place], index=at) for at, place in enumerate(places))
         ids = tuple(self.ids[place] for place in places)
         return References(self.name, self.task, items, ids, _Part(self.images, places), self.of)
 
@@ -80,11 +80,6 @@ class _Part:
 
     def sha256(self, index: int) -> str:
         return self.whole.sha256(self.places[index])
-
-
-def renumbered(item: Item, index: int) -> Item:
-    """The item with another number."""
-    return Item(**{**vars(item), "index": index})
 
 
 def load_references(name: str) -> References:

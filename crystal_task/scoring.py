@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lmms_eval.api.filter import Filter
-from loguru import logger
 from tqdm import tqdm
 
 from .. import ranks
@@ -33,6 +32,7 @@ from ..metrics import (
 from ..metrics.signature import data_hash
 from .checks import ImageHashes
 from .cleaning import replace_surrogates
+from .encoder import move_to_free_device
 from .fields import unpack_fields
 from .item import Item
 from .judge import AnswerJudge, JudgeCase
@@ -236,16 +236,3 @@ class NoteResponses(Filter):
             # In place: the harness writes these lists as they are, and one lone surrogate loses the rest of its file.
             responses[:] = [replace_surrogates(str(response)) for response in responses if response is not None]
         return [replace_surrogates(text) for text in texts]
-
-
-def move_to_free_device(encoder: StepEncoder, wanted: str) -> None:
-    """Moves the encoder to the device that is set, or to this rank's GPU, which generation has left free by now."""
-    import torch
-
-    own_gpu = f"cuda:{ranks.local_rank() % torch.cuda.device_count()}" if torch.cuda.is_available() else "cpu"
-    device = wanted or own_gpu
-    try:
-        encoder.to(device)
-    except RuntimeError as error:  # torch reports a full or a broken GPU with it
-        logger.warning(f"The encoder does not fit on {device} ({error}); it runs on the CPU, with the same scores.")
-        encoder.to("cpu")

@@ -77,12 +77,6 @@ class EmbeddingTable:
                         cache.save(rows)
                     bar.update(len(portion))
 
-    def keep(self, texts: Iterable[str]) -> None:
-        """Forgets all texts but these, where the steps of one model after another pass through one table."""
-        with self._lock:
-            # Copies: a row holds on to the whole array that it came with.
-            self._row_of = {text: self._row_of[text].copy() for text in dict.fromkeys(texts) if text in self._row_of}
-
     def rows(self, texts: Sequence[str]) -> np.ndarray:
         """Embeddings of the texts, shape ``(n, d)``; texts not seen before are encoded now."""
         if not all(text in self._row_of for text in texts):

@@ -36,7 +36,7 @@ def call_all(lm: Any, generate: Generate, requests: Sequence[Instance], missing:
     Where all ranks must call the model equally often, each of them calls this, with nothing missing too.
     """
     if in_step(lm):
-        _by_batch(lm, generate, requests, missing, keep, _most_of_all_ranks)
+        _by_batch(lm, generate, requests, missing, keep, together=True)
     elif not missing:
         return
     elif hasattr(lm, "maybe_forward_with_tool"):
@@ -53,14 +53,14 @@ def _by_batch(
     requests: Sequence[Instance],
     missing: Sequence[Place],
     keep: Keep,
-    rounds: Callable[[int], int] = int,
+    together: bool = False,
 ) -> None:
-    """``rounds`` tells how often the model must be called, from how many batches are missing here."""
+    """``together`` has the model called as often as on the rank with the most batches missing."""
     wanted = set(missing)
     # Batches of the whole list, so that after a kill the same items share a batch as would have without.
     shares = [[place for place in batch if place in wanted] for batch in batches(lm, requests)]
     shares = [places for places in shares if places]
-    idle = rounds(len(shares)) - len(shares)
+    idle = _most_of_all_ranks(len(shares)) - len(shares) if together else 0
     for places in shares:
         logger.debug(f"Journal: generating {[requests[place].doc_id for place in places]}")
         for made in _made(lm, generate, [requests[place] for place in places]):

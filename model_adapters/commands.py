@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..arguments import join_arguments, split_arguments
 from ..errors import CrystalError
-from . import redaction
+from ..redaction import holds_secret
 from .hardware import Gpu
 from .local_files import context_length, local_folder
 from .presets import nearest
@@ -74,6 +74,11 @@ class Command:
     #: Variable that holds the API key, for a model that is called over an API.
     key_variable: str | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def resumes(self) -> bool:
+        """Whether the same command goes on where this one stopped."""
+        return self.variables.get("CRYSTAL_JOURNAL", "").lower() != "off"
 
     @property
     def text(self) -> str:
@@ -333,7 +338,7 @@ def _extra(extra: Sequence[str]) -> list[str]:
         name = option.split("=", 1)[0]
         if name.startswith("--") and len(name) > 2 and any(own.startswith(name) for own in OWN_OPTIONS):
             raise CrystalError(f"{option} is set by crystal-eval run itself; use its own options instead.")
-        if redaction.holds_secret(option):
+        if holds_secret(option):
             # Not even its name is told: a value that stands alone is the secret.
             raise CrystalError(
                 "A secret does not belong into a command, which every log shows; leave it out of the part after `--`."
@@ -343,7 +348,7 @@ def _extra(extra: Sequence[str]) -> list[str]:
 
 def _refuse_keys(arguments: Mapping[str, str], option: str) -> None:
     for name, value in arguments.items():
-        if redaction.holds_secret(f"{name}={value}"):
+        if holds_secret(f"{name}={value}"):
             raise CrystalError(
                 f"A secret does not belong into {option} ({name}), where every log shows it; set {KEY_VARIABLE} "
                 "in the environment."

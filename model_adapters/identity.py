@@ -16,15 +16,13 @@ from typing import Any
 from ..arguments import split_arguments
 from ..crystal_task.observe import Run, leaf_tasks
 from ..crystal_task.scoring import loaded_task
-from . import redaction
+from ..redaction import names_secret, without_secrets
 
 #: Model arguments that say where and how fast responses are made, not which: a run may resume with others.
 INDIFFERENT = re.compile(
     r"(device|device_map|batch_size|max_batch_size|num_concurrent|num_cpus|timeout|max_retries|retry_backoff_s|work_dir"
     r"|tensor_parallel_size|data_parallel_size|gpu_memory_utilization|disable_log_stats|adaptive_\w+|prefix_\w+)$"
 )
-#: An address: its user and password, what may stay, and its query.
-ADDRESS = re.compile(r"(?<=://)(?:[^/@\s]+@)?([^\s?]*)(?:\?\S*)?")
 #: The files that make a checkpoint what it is; logs and optimiser states beside them do not.
 CHECKPOINT = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".json", ".jinja", ".model")
 #: Bytes from the end of each of these files: training moves the last weights too, and tens of GB are not read.
@@ -69,15 +67,6 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def without_secrets(text: str) -> str:
-    """The text without access tokens, and its addresses without user, password and query.
-
-    >>> without_secrets("http://me:password@localhost:8000/v1?key=1")
-    'http://localhost:8000/v1'
-    """
-    return ADDRESS.sub(r"\1", redaction.VALUE.sub("", text))
-
-
 def _words(then: Mapping[str, str], now: Mapping[str, str], what: str) -> Iterator[str]:
     for name in sorted(then.keys() | now.keys()):
         old, new = then.get(name, "not set"), now.get(name, "not set")
@@ -105,7 +94,7 @@ def _task_identity(task: Any) -> dict[str, Any]:
 def _public(value: Any) -> Any:
     """The value as plain JSON without what is secret by its name or by its look, however deep it lies."""
     if isinstance(value, Mapping):
-        return {str(name): _public(part) for name, part in value.items() if not redaction.names_secret(str(name))}
+        return {str(name): _public(part) for name, part in value.items() if not names_secret(str(name))}
     if isinstance(value, list | tuple):
         return [_public(part) for part in value]
     return value if value is None or isinstance(value, int | float) else without_secrets(str(value))
@@ -116,7 +105,7 @@ def _model_arguments(cli_args: Any) -> dict[str, str]:
     parsed = split_arguments(given) if isinstance(given, str) else dict(given)
     arguments = {"model": str(getattr(cli_args, "model", "unknown"))}
     for name, value in parsed.items():
-        if not INDIFFERENT.match(name) and not redaction.names_secret(name):
+        if not INDIFFERENT.match(name) and not names_secret(name):
             arguments[name] = without_secrets(str(value)) + _content(str(value))
     return arguments
 

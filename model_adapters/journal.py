@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import dropwhile
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from lmms_eval.api.instance import GenerationResult, TokenCounts
@@ -28,7 +29,6 @@ from .identity import differences
 EDITION = 1
 MARK = "crystal_journal"
 OPEN, FINISHED = "open", "finished"
-NoneType = type(None)
 #: Of a whole other run everything differs; this many differences tell a user which run it was.
 DIFFERENCES_SHOWN = 3
 

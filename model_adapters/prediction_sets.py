@@ -14,12 +14,12 @@ from loguru import logger as eval_logger
 from tqdm import tqdm
 
 from ..crystal_task.item import Item, item_id
-from ..crystal_task.predicted import Predicted
+from ..crystal_task.prediction import Prediction, PredictionSet, common_generation
 from ..crystal_task.references import UNKNOWN, Hashes, References
 from ..crystal_task.settings import HUB_DATASET
 from ..errors import CrystalError, first_few
 from .prediction_files import Entry, entries, is_index, is_json_lines
-from .predictions import SAMPLE_KEYS, Prediction, common_generation, prediction_of, unique
+from .predictions import SAMPLE_KEYS, prediction_of, unique
 
 #: How lmms-eval names the samples of a task; the date orders the runs.
 SAMPLES = re.compile(r"(?P<date>\d{8}_\d{6})_samples_(?P<task>.+)\.jsonl")
@@ -29,7 +29,7 @@ ITEM_KEYS = ("question", "options", "reference_steps", "reference_answer")
 
 def find_sets(
     paths: Sequence[Path], references: References | None = None, name: str = "", apart: Path | None = None
-) -> list[Predicted]:
+) -> list[PredictionSet]:
     """The predictions under the paths, a set a model and task; of runs with the same signatures the newest.
 
     ``references`` lend their ids, by which files of a folder are known; without them only samples that carry their
@@ -94,7 +94,7 @@ def _is_ours(file: Path) -> bool:
     return is_json_lines(first, alone=True) and isinstance(json.loads(first).get("crystal"), dict)
 
 
-def _read(source: Path, is_name: Callable[[str], bool], need_items: bool) -> Predicted:
+def _read(source: Path, is_name: Callable[[str], bool], need_items: bool) -> PredictionSet:
     """All predictions of a source, and the items in their records where each has one."""
     records: dict[str, Mapping[str, Any]] = {}
     unrecorded: list[str] = []
@@ -120,7 +120,7 @@ def _read(source: Path, is_name: Callable[[str], bool], need_items: bool) -> Pre
             f"{source} does not say what its predictions are scored against (item {first_few(unrecorded)}); give "
             "--references: the dataset, crystal_mini, or a JSON file of references."
         )
-    return Predicted(
+    return PredictionSet(
         model=str(first.get("model") or (source.parent.name if match else source.stem or source.name)),
         source=source,
         by_id=by_id,
@@ -203,10 +203,10 @@ def _dataset(source: Path, task: str, items: int) -> tuple[str, int]:
     return name, of
 
 
-def _distinct(sets: Iterable[Predicted]) -> list[Predicted]:
+def _distinct(sets: Iterable[PredictionSet]) -> list[PredictionSet]:
     """The newest of runs with one task, model, data and way of generation. Raises ``CrystalError`` where two other
     sets would go by one name."""
-    newest: dict[tuple[str, ...], Predicted] = {}
+    newest: dict[tuple[str, ...], PredictionSet] = {}
     for found in sets:
         key = (found.model, found.task, found.scorer, found.generation) if found.is_run else (found.model,)
         earlier = newest.setdefault(key, found)

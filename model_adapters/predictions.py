@@ -6,14 +6,14 @@ or the two fields, and the samples file that lmms-eval writes. Which one it is s
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..crystal_task.cleaning import replace_surrogates
-from ..crystal_task.fields import pack_fields
 from ..crystal_task.item import INDEX
+from ..crystal_task.prediction import Prediction
 from ..errors import CrystalError, first_few
 from .prediction_files import Entry, entries
 
@@ -24,74 +24,12 @@ SAMPLE_KEYS = ("resps", "filtered_resps")
 TEXT_KEYS = ("response", "text", "prediction", "output")
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """One prediction: either the text of a response, or steps and answer that were taken out of it already."""
+def read_predictions(path: str | Path, progress: bool = False) -> dict[int, Prediction]:
+    """All predictions under ``path``, by the index of their item.
 
-    text: str | None = None
-    steps: tuple[str, ...] = ()
-    answer: str | None = None
-    # The file, and the line or key in it, for messages.
-    where: str = field(default="", compare=False)
-    # The generation signature that a sample of this package carries.
-    generation: str = field(default="", compare=False)
-    # The question, where the file has it beside the response, as the authors' files do.
-    question: str = field(default="", compare=False)
-    # Tokens that the model wrote, where a sample of this package says so.
-    output_tokens: int | None = field(default=None, compare=False)
-
-    @property
-    def response(self) -> str:
-        """What goes to the scorer: the text as it is, or the fields in the form that it never parses."""
-        return pack_fields(self.steps, self.answer) if self.text is None else self.text
-
-
-@dataclass(frozen=True)
-class Predictions(Mapping[int, Prediction]):
-    """The predictions of one file or folder by the index of their item."""
-
-    source: Path
-    by_index: Mapping[int, Prediction]
-
-    def __getitem__(self, index: int) -> Prediction:
-        return self.by_index[index]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.by_index)
-
-    def __len__(self) -> int:
-        return len(self.by_index)
-
-    @property
-    def generation(self) -> str:
-        """How the predictions were made, where all say the same; else no more than that some were scripted."""
-        return common_generation(self.values())
-
-    def check_indices(self, items: int, dataset: str) -> None:
-        """Raise ``CrystalError`` if a prediction is for an item that a dataset of so many ``items`` does not have."""
-        strays = sorted(index for index in self if index >= items)
-        if strays:
-            first = self[strays[0]]
-            raise CrystalError(
-                f"{first.where} is a prediction for item {strays[0]}, which {dataset} does not have: its {items} items "
-                f"are 0 to {items - 1}. {len(strays)} of {len(self)} predictions are out of range; "
-                "check that the file was made from this dataset."
-            )
-
-
-def common_generation(predictions: Iterable[Prediction]) -> str:
-    """How predictions were made, where all say the same; else no more than that some were scripted."""
-    stated = {prediction.generation for prediction in predictions}
-    if len(stated) == 1:
-        return stated.pop()
-    return "scripted:yes" if any(text.endswith("scripted:yes") for text in stated) else ""
-
-
-def read_predictions(path: str | Path, progress: bool = False) -> Predictions:
-    """All predictions under ``path``; ``progress`` shows a bar for folders of thousands of files.
-
-    Raises ``CrystalError`` with the file, and the line where there is one, if the path is missing, a file
-    cannot be read, has another shape, or gives one item two different predictions.
+    ``progress`` shows a bar for folders of thousands of files. Raises ``CrystalError`` with the file, and
+    the line where there is one, if the path is missing, a file cannot be read, has another shape, or gives
+    one item two different predictions.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -106,7 +44,7 @@ def read_predictions(path: str | Path, progress: bool = False) -> Predictions:
         if not source.exists():
             raise CrystalError(f"There is no file or folder {source}, seen from {Path.cwd()}; correct predictions=.")
         found = entries(source, progress)
-        return Predictions(source, unique((_index(entry.id, entry.where), prediction_of(entry)) for entry in found))
+        return unique((_index(entry.id, entry.where), prediction_of(entry)) for entry in found)
     except (OSError, RuntimeError) as error:  # names that are too long, homes of nobody, folders without permission
         raise CrystalError(f"predictions={path!s:.80} cannot be read: {error}.") from error
 

@@ -24,8 +24,9 @@ from ..crystal_task.response import text_status
 from ..crystal_task.scoring import loaded_task
 from ..crystal_task.settings import cache_folder
 from ..errors import CrystalError, stop_the_run
+from ..redaction import shown, without_secrets
 from .calling import Place, call_all, quietly
-from .identity import digest, run_hash, run_identity, without_secrets
+from .identity import digest, run_hash, run_identity
 from .journal import EDITION, Entry, Journal, Key, NotThisRun
 from .launcher import ending_with_launcher
 from .saving import forget, when_saved
@@ -185,7 +186,7 @@ class Resumption:
                 continue
             failed = text_status(text) == "failed"
             # An error of a server may repeat the key that it was sent.
-            yield Entry(key, without_secrets(text) if failed else text, tokens, self._image_of(key), failed)
+            yield Entry(key, without_secrets(shown(text)) if failed else text, tokens, self._image_of(key), failed)
 
     def _tell(self, keys: list[Key | None], outputs: list[Any]) -> None:
         if self._told:

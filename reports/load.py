@@ -40,6 +40,8 @@ class Result:
     items: int
     of: int
     differs_from_paper: tuple[str, ...]
+    #: Means that are no metrics of the harness: ``optimal_f1``, ``first_f1_1`` and on, ``conflict_<kind>``.
+    validity: dict[str, float] = field(default_factory=dict)
 
     @property
     def scripted(self) -> bool:
@@ -170,7 +172,18 @@ def _result(file: Path, task: str, section: Mapping[str, Any]) -> Result:
         items=_count(section["items"]),
         of=_count(section["of"]),
         differs_from_paper=tuple(map(str, section["differs_from_paper"])),
+        validity=_validity(section.get("validity") or {}),
     )
+
+
+def _validity(part: Mapping[str, Any]) -> dict[str, float]:
+    """The means of ``metrics.validity.summarise``, flat; results that were written without samples have none."""
+    found = {
+        "optimal_f1": part.get("optimal_f1"),
+        **{f"first_f1_{count}": mean for count, mean in enumerate(part.get("first_f1") or (), 1)},
+        **{f"conflict_{kind}": share for kind, share in (part.get("conflicts") or {}).items()},
+    }
+    return {name: number for name, value in found.items() if (number := _number(value)) is not None}
 
 
 def _mean(value: Mapping[str, Any]) -> Mean | None:

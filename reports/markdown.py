@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from urllib.parse import quote
 
+from .beyond_length import HEADS, READING, length_rows
 from .finding import Finding
 from .gfm import bullets, escape, fenced, table
 from .leaderboard import COLUMNS, Column, best, differences_between_rows, differences_from_paper, shown
@@ -35,6 +36,7 @@ def _section(finding: Finding) -> list[str]:
         lines += [f"- {_flagged(flag.label)}**{escape(flag.title)}**: {escape(flag.text)}" for flag in finding.flags]
         lines.append("")
     lines += _comparisons(finding)
+    lines += _lengths(finding)
     if finding.figures:
         lines += ["### Figures", ""]
         for drawn in finding.figures:
@@ -129,6 +131,15 @@ def _comparisons(finding: Finding) -> list[str]:
         head = ["First", "Second", "Difference", "95 % interval", "p (Holm)", "Established", "Smallest", "Items"]
         lines += [*table(head, [_pair(row) for row in of_metric.to_dict("records")], 2), ""]
     return lines
+
+
+def _lengths(finding: Finding) -> list[str]:
+    rows = length_rows(finding.board)
+    if not rows:
+        return []
+    meanings = "; ".join(f"{head.title}: {head.meaning}" for head in HEADS)
+    made = table(["Model", *(head.title for head in HEADS)], [[escape(row.label), *row.cells] for row in rows])
+    return ["### Is it more than a step count?", "", READING, "", *made, "", f"{meanings}.", ""]
 
 
 def _pair(row: dict) -> list[str]:

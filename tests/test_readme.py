@@ -1,4 +1,4 @@
-"""What the README tells people to type does what it says."""
+"""What the README and the pages of docs/ tell people to type does what it says."""
 
 import re
 import shlex
@@ -10,15 +10,16 @@ import typer
 from lmms_eval_crystal.cli.main import app
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text("utf-8")
+PAGES = {page: page.read_text("utf-8") for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+TEXT = "\n".join(PAGES.values())
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.M | re.S)
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.M | re.S)
 
 
 def commands() -> list[list[str]]:
-    """The shell commands of the README, without comments."""
+    """The shell commands of all pages, without comments."""
     lines = [line for block in blocks("bash") for line in block.splitlines() if line and not line.startswith("#")]
     return [shlex.split(line) for line in lines]
 
@@ -43,7 +44,7 @@ def test_a_harness_command_names_models_tasks_and_options_that_exist(command, mo
     from lmms_eval.tasks import TaskManager
 
     variables = [part for part in command if re.match(r"CRYSTAL_\w+=", part)]
-    assert all(f"`{part.partition('=')[0]}`" in README for part in variables)
+    assert all(f"`{part.partition('=')[0]}`" in TEXT for part in variables)
     start = command.index("-m") + 2 if "-m" in command else command.index("lmms-eval") + 1
     monkeypatch.setattr(sys, "argv", ["lmms-eval", *command[start:]])
     _, options = parse_eval_args()
@@ -71,18 +72,26 @@ def test_the_python_example_runs_and_finds_what_it_should(capsys):
 
 def test_each_command_of_ours_is_explained():
     for name in typer.main.get_command(app).commands:
-        assert f"crystal-eval {name}" in README or f"make {name}" in README, name
+        assert f"crystal-eval {name}" in TEXT or f"make {name}" in TEXT, name
 
 
-def test_links_within_the_repository_lead_somewhere():
-    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
-    assert targets
-    assert all((ROOT / target).exists() for target in targets)
+def anchors(text: str) -> set[str]:
+    """The places of a page that a link can lead to, as GitHub names them."""
+    headings = re.findall(r"^#+ (.+)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_within_the_repository_lead_somewhere(page):
+    for file, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", PAGES[page]):
+        target = (page.parent / file).resolve() if file else page
+        assert target.exists(), file
+        assert not anchor or anchor in anchors(target.read_text("utf-8")), f"{file}#{anchor}"
 
 
 def test_the_metrics_table_names_every_metric():
     from lmms_eval_crystal.crystal_task.aggregators import METRICS
     from lmms_eval_crystal.crystal_task.item import SOURCES
 
-    missing = [metric for metric in METRICS if not metric.endswith(SOURCES) and f"`{metric}`" not in README]
+    missing = [metric for metric in METRICS if not metric.endswith(SOURCES) and f"`{metric}`" not in TEXT]
     assert not missing

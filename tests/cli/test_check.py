@@ -149,6 +149,30 @@ def test_an_encoder_that_does_not_exist_fails(monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("tasks", "loaded"),
+    [
+        ("crystal_mini", ["minilm"]),
+        ("crystal_mini,mmmu_val", ["minilm"]),
+        ("crystal,crystal_mini", ["distilroberta", "minilm"]),
+        ("mmmu_val", []),
+    ],
+)
+def test_the_encoder_of_each_task_is_loaded_and_no_other(tasks, loaded, monkeypatch):
+    names = []
+
+    class Loaded:
+        def __init__(self, name: str) -> None:
+            names.append(name)
+
+        def encode(self, texts: list[str]) -> None:
+            """Takes them."""
+
+    monkeypatch.setattr(module, "StepEncoder", Loaded)
+    assert module._encoder(subject("gemma3-4b", tasks=tasks)).state == "OK"
+    assert names == loaded
+
+
+@pytest.mark.parametrize(
     ("free", "state", "says"),
     [(80.0, "OK", "about 24 GB are needed"), (20.0, "WARN", "about 24 GB"), (10.0, "FAIL", "free the GPUs first")],
 )

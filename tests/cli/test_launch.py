@@ -14,7 +14,6 @@ import pytest
 from lmms_eval_crystal.cli.launch import run_harness
 from lmms_eval_crystal.errors import CrystalError
 from lmms_eval_crystal.model_adapters.commands import Command
-from lmms_eval_crystal.model_adapters.redaction import secret_values
 
 TASK = "crystal_mini"
 SECRET = "sk-0123456789"
@@ -66,6 +65,11 @@ def test_results_of_another_task_are_not_this_ones():
 def test_another_exit_code_is_a_failure_even_with_results():
     with pytest.raises(CrystalError, match="exit code 3"):
         launch(WRITE, "raise SystemExit(3)")
+
+
+def test_without_a_journal_nothing_is_said_to_be_kept():
+    with pytest.raises(CrystalError, match=r"stands above\. Correct what it says, and start the command again\.$"):
+        launch("raise SystemExit(3)", command={"variables": {"CRYSTAL_JOURNAL": "off"}})
 
 
 def test_the_last_error_of_the_log_is_in_the_sentence_without_secrets():
@@ -177,17 +181,3 @@ def alive(process: int) -> bool:
     except FileNotFoundError:
         return False
     return state.rpartition(")")[2].split()[0] != "Z"
-
-
-def test_secrets_are_told_by_the_names_of_their_variables():
-    environment = {
-        "OPENAI_API_KEY": "value-number-1",
-        "HF_TOKEN": "value-number-2",
-        "WANDB_API_KEY": "value-number-3",
-        "MY_PASSWORD": "value-number-4",
-        "HF_TOKEN_PATH": "/home/me/token",
-        "TOKENIZERS_PARALLELISM": "false-or-true",
-        "SHORT_KEY": "1",
-        "HOME": "/home/me",
-    }
-    assert sorted(secret_values(environment)) == [f"value-number-{number}".encode() for number in range(1, 5)]

@@ -346,10 +346,12 @@ class TestAnotherRun:
 
 
 class TestSecrets:
-    def test_are_never_written(self, ask: Ask, folder: Path):
+    def test_are_never_written(self, ask: Ask, folder: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("AZURE_API_KEY", "topsecret6")
+
         class Failing(Counting):
             def text(self, request: Instance) -> str:
-                return "[LMMS_EVAL_REQUEST_FAILED after 5 retries] Incorrect API key: sk-abcdefghijklmnopqrstuv"
+                return "[LMMS_EVAL_REQUEST_FAILED after 5 retries] No: sk-abcdefghijklmnopqrstuv, nor topsecret6"
 
         arguments = (
             "model_version=m,api_key=topsecret1,hf_token=topsecret2,openai_api_key=topsecret3,"

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lmms_eval_crystal.crystal_task.prediction import Prediction
 from lmms_eval_crystal.errors import CrystalError
-from lmms_eval_crystal.model_adapters.predictions import Prediction, read_predictions
+from lmms_eval_crystal.model_adapters.predictions import read_predictions
 
 FIELDS = {"reasoning_steps": ["Two dogs sit", "A third stands"], "answer": "3"}
 AS_FIELDS = Prediction(steps=("Two dogs sit", "A third stands"), answer="3")
@@ -39,18 +40,18 @@ def test_a_folder_of_files_as_the_authors_script_writes_it(write: Write, heard: 
     write(json.dumps(RAW), "out/3.json")
     write("[idx=4] API error", "out/errors.log")
     folder = write({}, "out/summary.json").parent
-    assert dict(read_predictions(folder)) == {0: AS_FIELDS, 3: AS_TEXT, 12: AS_FIELDS}
+    assert read_predictions(folder) == {0: AS_FIELDS, 3: AS_TEXT, 12: AS_FIELDS}
     assert any("errors.log, summary.json" in message for message in heard)
 
 
 def test_one_object_keyed_by_index(write: Write) -> None:
     path = write({"0": FIELDS, "007": RAW, "2": {"response": RAW}})
-    assert dict(read_predictions(path)) == {0: AS_FIELDS, 7: AS_TEXT, 2: AS_TEXT}
+    assert read_predictions(path) == {0: AS_FIELDS, 7: AS_TEXT, 2: AS_TEXT}
 
 
 def test_a_list_of_objects(write: Write) -> None:
     path = write(json.dumps([{"id": 5} | FIELDS, {"id": "0006", "text": RAW}], indent=1), "predictions.json")
-    assert dict(read_predictions(path)) == {5: AS_FIELDS, 6: AS_TEXT}
+    assert read_predictions(path) == {5: AS_FIELDS, 6: AS_TEXT}
 
 
 def test_a_question_and_what_was_not_given(write: Write) -> None:
@@ -74,7 +75,7 @@ def test_a_question_and_what_was_not_given(write: Write) -> None:
 )
 def test_json_lines(write: Write, index: str, content: dict, expected: Prediction) -> None:
     path = write([{index: 5} | content, {index: "0006"} | content])
-    assert dict(read_predictions(path)) == {5: expected, 6: expected}
+    assert read_predictions(path) == {5: expected, 6: expected}
 
 
 @pytest.mark.parametrize(
@@ -89,23 +90,23 @@ def test_json_lines(write: Write, index: str, content: dict, expected: Predictio
 )
 def test_samples_of_the_harness(write: Write, content: dict) -> None:
     path = write([{"doc_id": 0, "target": "A", "match_f1": 0.5} | content])
-    assert dict(read_predictions(path)) == {0: AS_TEXT}
+    assert read_predictions(path) == {0: AS_TEXT}
 
 
 def test_one_line_of_json_lines_is_no_object_keyed_by_index(write: Write) -> None:
-    assert dict(read_predictions(write([{"doc_id": 4} | FIELDS]))) == {4: AS_FIELDS}
+    assert read_predictions(write([{"doc_id": 4} | FIELDS])) == {4: AS_FIELDS}
 
 
 def test_blank_lines_windows_line_ends_and_a_byte_order_mark_do_no_harm(write: Write) -> None:
     line = json.dumps({"doc_id": 1, "text": RAW}, ensure_ascii=False)
     path = write(f"\ufeff\n{line}\r\n\n", "mixed.jsonl")
-    assert dict(read_predictions(path)) == {1: AS_TEXT}
+    assert read_predictions(path) == {1: AS_TEXT}
 
 
 @pytest.mark.parametrize(("given_answer", "answer"), [(3, "3"), (0.5, "0.5"), (True, "true"), (None, None)])
 def test_an_answer_that_is_no_text_is_written_out(write: Write, given_answer: object, answer: str | None) -> None:
     path = write({"0": {"reasoning_steps": [], "answer": given_answer}})
-    assert dict(read_predictions(path)) == {0: Prediction(answer=answer)}
+    assert read_predictions(path) == {0: Prediction(answer=answer)}
 
 
 def test_equal_predictions_for_one_item_are_one(write: Write) -> None:

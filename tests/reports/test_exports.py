@@ -91,7 +91,7 @@ def test_the_csv_comes_back_through_pandas_to_the_last_digit(plain):
             assert tuple(row[[metric, f"{metric}_low", f"{metric}_high"]]) == expected
         assert row["match_f1_plotqa"] == metrics["match_f1_plotqa"].mean
         assert row["lis_multi_items"] == metrics["lis_multi"].items
-        assert np.isnan(row["null_f1"])
+        assert np.isnan(row["accuracy_judged"])
         assert (row["scorer"], row["generation"]) == (run.result.scorer, run.result.generation)
         assert (row["items"], row["of"], row["scripted"]) == (40, 40, False)
 

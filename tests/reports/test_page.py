@@ -58,8 +58,9 @@ def test_the_table_prints_what_the_results_file_says(made):
     study, html, _ = made
     for run in study.boards[0].runs:
         written = json.loads(run.result.file.read_text("utf-8"))["results"]["crystal"]
-        f1, accuracy, paired = cells(html, run.label)[:3]
+        f1, above, accuracy, paired = cells(html, run.label)[:4]
         assert f1.split("|")[0] == shown(written["match_f1,none"], 3)
+        assert above == shown(written["f1_above_null,none"], 3)
         assert accuracy.split("|") == [shown(written[f"{name},none"], 3) for name in ("accuracy", "accuracy_strict")]
         assert paired.split("|") == [shown(written[f"{name},none"], 3) for name in ("precision", "recall")]
 

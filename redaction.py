@@ -12,12 +12,16 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 #: Tokens and keys as hubs and providers write them.
-VALUE = re.compile(r"\b(?:hf_|sk-|AIza)[\w-]{16,}")
+_VALUE = re.compile(r"\b(?:hf_|sk-|AIza)[\w-]{16,}")
 #: User and password of an address.
-_LOGIN = re.compile(r"://[^/@\s]+@")
+_LOGIN = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+#: What follows the word in a header that a message quotes.
+_BEARER = re.compile(r"(?<=bearer )\S+", re.IGNORECASE)
+#: An address: its user and password, what may stay, and its query.
+_ADDRESS = re.compile(r"(?<=://)(?:[^/@\s]+@)?([^\s?]*)(?:\?\S*)?")
 #: Names in the query of an address, and of further arguments within a value.
 _INNER = re.compile(r"[\w-]+(?==)")
-#: Anything shorter is no secret, and masking it would mangle the output.
+#: A shorter one is a stand-in such as "EMPTY", and may be part of any word.
 LEAST_SECRET = 8
 MASK = b"***"
 
@@ -37,7 +41,7 @@ def holds_secret(text: str) -> bool:
     >>> [holds_secret(url) for url in ("http://me:pass@host/v1", "http://host/v1?key=1", "http://host:8000/v1")]
     [True, True, False]
     """
-    return bool(VALUE.search(text) or _LOGIN.search(text) or any(map(names_secret, _INNER.findall(text))))
+    return bool(_VALUE.search(text) or _LOGIN.search(text) or any(map(names_secret, _INNER.findall(text))))
 
 
 def secret_values(environment: Mapping[str, str]) -> list[bytes]:
@@ -64,3 +68,26 @@ def masked(text: bytes, secrets: Sequence[bytes]) -> bytes:
     for secret in secrets:
         text = text.replace(secret, MASK)
     return text
+
+
+def shown(message: str) -> str:
+    """The message of a server or client as it may be shown: without this process's secrets and any login.
+
+    >>> shown("wrong key for http://me:password@host/v1: Bearer abc")
+    'wrong key for http://***@host/v1: Bearer ***'
+    """
+    plain = masked(message.encode("utf-8", "surrogatepass"), secret_values(os.environ))
+    text = plain.decode("utf-8", "surrogatepass")
+    mask = MASK.decode()
+    return _LOGIN.sub(mask, _BEARER.sub(mask, text))
+
+
+def without_secrets(text: str) -> str:
+    """The text without access tokens, and its addresses without user, password and query.
+
+    It depends on the text alone, so that what it makes of equal texts can be compared.
+
+    >>> without_secrets("http://me:password@localhost:8000/v1?key=1")
+    'http://localhost:8000/v1'
+    """
+    return _ADDRESS.sub(r"\1", _VALUE.sub("", text))

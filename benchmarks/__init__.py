@@ -1,0 +1,1 @@
+"""Measurements that are run by hand; their figures are in ``README.md`` beside them."""

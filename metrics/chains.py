@@ -44,7 +44,7 @@ def count_uncompared(steps: Sequence[str]) -> int:
 
 
 def chain_similarity(table: EmbeddingTable, steps: Sequence[str], reference: Sequence[str]) -> np.ndarray:
-    """Cosines of all predicted steps with all reference steps, shape ``(P, R)``; ``NOT_COMPARED`` where there is none."""
+    """Cosines of all predicted steps with all reference steps, ``(P, R)``; ``NOT_COMPARED`` beyond the limit."""
     if len(steps) <= STEP_LIMIT:
         return similarity_of(table.rows(steps), table.rows(reference))
     different = compared_steps(steps)

@@ -7,6 +7,7 @@ import resource
 import time
 import traceback
 
+import psutil
 import pytest
 import synthetic
 from lmms_eval_crystal.crystal_task import hooks
@@ -127,7 +128,7 @@ def in_a_process_of_its_own(action):
     child = os.fork()
     if not child:
         try:
-            before = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+            before = psutil.Process().memory_info().vms
             resource.setrlimit(resource.RLIMIT_AS, (before + LIMIT_BYTES, -1))
             begin = time.process_time()
             result = action(), time.process_time() - begin

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from ..metrics import AnswerVerdict, StepScores, Validity
+from ..metrics import AnswerVerdict, StepScores, Validity, count_uncompared
 from .fields import unpack_fields
 from .item import SOURCES, Item
 from .observe import Request
@@ -107,6 +107,7 @@ def make_record(scored: Scored, image_sha256: str, provenance: Provenance) -> di
         "response": reading.readable,
         "status": response.status,
         "predicted_steps": list(response.steps),
+        "uncompared_steps": count_uncompared(response.steps),
         "reference_steps": list(item.reference_steps),
         "pairs": [
             [predicted, reference, round(similarity, SIMILARITY_DIGITS)] for predicted, reference, similarity in pairs

@@ -18,15 +18,18 @@ from tqdm import tqdm
 from .. import ranks
 from ..errors import stop_the_run
 from ..metrics import (
+    STEP_LIMIT,
     EmbeddingTable,
     ScorerSignature,
     StepEncoder,
     StepScores,
     Validity,
+    chain_similarity,
+    compared_steps,
+    count_uncompared,
     judge_answer,
     null_partners,
     score_similarity,
-    similarity_of,
     validity_of,
 )
 from ..metrics.signature import data_hash
@@ -147,6 +150,7 @@ class LoadedTask:
 
     def _score(self, indices: Sequence[int], readings: Sequence[Reading]) -> None:
         items = [self.items[index] for index in indices]
+        _warn_of_floods(items, readings)
         self._embed(items, readings)
         bar = tqdm(readings, desc="Scoring", disable=len(items) < 2 or not ranks.is_main())
         scored = [self._score_item(item, reading) for item, reading in zip(items, bar, strict=True)]
@@ -162,7 +166,7 @@ class LoadedTask:
         move_to_free_device(self.encoder, self.settings.encoder_device)
         self.table.progress = len(items) > 1 and ranks.is_main()
         self.table.add((step for item in items for step in item.reference_steps), keep=True)
-        self.table.add(step for response in responses for step in response.steps)
+        self.table.add(step for response in responses for step in compared_steps(response.steps))
         # Last, as other ranks have put most of these into the cache by now.
         partners = [partner for item in items if (partner := self._partner(item))]
         self.table.add((step for partner in partners for step in partner.reference_steps), keep=True)
@@ -188,9 +192,8 @@ class LoadedTask:
         if response.is_placeholder:
             steps = StepScores.of_pairs([], len(response.steps), len(item.reference_steps))
             return Scored(item, reading, steps, verdict, Validity.of_placeholder(partner is not None))
-        predicted = self.table.rows(response.steps)
-        similarity = similarity_of(predicted, self.table.rows(item.reference_steps))
-        null = similarity_of(predicted, self.table.rows(partner.reference_steps)) if partner else None
+        similarity = chain_similarity(self.table, response.steps, item.reference_steps)
+        null = chain_similarity(self.table, response.steps, partner.reference_steps) if partner else None
         steps = score_similarity(similarity, self.settings.tau, self.settings.alpha)
         validity = validity_of(similarity, null, steps, response.steps, item.reference_steps, self.settings.tau)
         return Scored(item, reading, steps, verdict, validity)
@@ -209,6 +212,15 @@ class LoadedTask:
         rules = {result.item.index: result.verdict.strict for result in scored}
         verdicts = rules | {index: decision for index, decision in decisions.items() if decision is not None}
         return [replace(result, judged=verdicts[result.item.index]) for result in scored]
+
+
+def _warn_of_floods(items: Sequence[Item], readings: Sequence[Reading]) -> None:
+    flooded = [item for item, each in zip(items, readings, strict=True) if count_uncompared(each.response.steps)]
+    if flooded:
+        logger.warning(
+            f"{len(flooded)} responses have more than {STEP_LIMIT} different steps (that to item {flooded[0].index} "
+            "first); the steps beyond count as predicted and match nothing."
+        )
 
 
 #: The tasks that are loaded in this process, by name.

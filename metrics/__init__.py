@@ -6,6 +6,7 @@ and math-verify, in a process of its own, with the first formula.
 
 from .aggregate import MacroMean, aggregate, macro_mean
 from .answers import AnswerVerdict, judge_answer
+from .chains import STEP_LIMIT, chain_similarity, compared_steps, count_uncompared
 from .embeddings import EmbeddingTable, Encoder
 from .encoder import StepEncoder
 from .matching import TAU, cosine_similarity, match_steps
@@ -16,6 +17,7 @@ from .validity import Validity, null_partners, validity_of
 
 __all__ = [
     "ALPHA",
+    "STEP_LIMIT",
     "TAU",
     "AnswerVerdict",
     "EmbeddingTable",
@@ -27,7 +29,10 @@ __all__ = [
     "StepScores",
     "Validity",
     "aggregate",
+    "chain_similarity",
+    "compared_steps",
     "cosine_similarity",
+    "count_uncompared",
     "judge_answer",
     "kendall_tau",
     "lis_ratio",

@@ -46,7 +46,21 @@ def match_steps(similarity: np.ndarray | Sequence[Sequence[float]], tau: float =
         return []
     if matrix.ndim != 2:
         raise ValueError(f"similarity has shape {matrix.shape}, expected (predicted steps, reference steps)")
-    return take_greedily(ranked_pairs(matrix, tau), *matrix.shape)
+    rows = _rows_that_count(matrix)
+    pairs = take_greedily(ranked_pairs(matrix[rows], tau), len(rows), matrix.shape[1])
+    return [(int(rows[row]), column, value) for row, column, value in pairs]
+
+
+def _rows_that_count(similarity: np.ndarray) -> np.ndarray:
+    """Indices of the predicted steps that can be in a pair, which in a flood of steps are few.
+
+    Of a reference step's candidates, the R best, ties included, are enough: the other R - 1 take no more of them away.
+    """
+    predicted, reference = similarity.shape
+    if predicted <= reference * reference:
+        return np.arange(predicted)
+    # Stable, so that of equal similarities the later step counts as the better one.
+    return np.unique(np.argsort(similarity, axis=0, kind="stable")[-reference:])
 
 
 def ranked_pairs(similarity: np.ndarray, tau: float = TAU) -> list[Pair]:

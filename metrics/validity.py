@@ -21,7 +21,7 @@ from .steps import StepScores, precision_recall_f1
 #: The seed that the paper's evaluation states, as everywhere in this package.
 SEED = 42
 #: What ``summarise`` reads of a record.
-SUMMARISED = ("pairs", "optimal_f1", "first_f1", "conflicts")
+SUMMARISED = ("pairs", "optimal_f1", "first_f1", "conflicts", "uncompared_steps")
 #: How many first steps ``first_f1`` goes up to: more than most responses have (the paper's models write 5 to 9).
 FIRST_STEPS = 10
 
@@ -168,7 +168,8 @@ def summarise(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
     ``optimal_f1`` is a mean over all items, and so is each place of ``first_f1``: an item with fewer than
     ``k`` steps counts with all that it has. ``conflicts`` are shares of an item's accepted pairs, averaged
-    over the ``items`` that have a pair: ``any`` of a kind, and each kind.
+    over the ``items`` that have a pair: ``any`` of a kind, and each kind. ``flooded`` counts the items with more
+    different steps than are compared (``chains.STEP_LIMIT``).
     """
     listed = list(records)
     firsts = [record["first_f1"] or [0.0] for record in listed]
@@ -176,6 +177,7 @@ def summarise(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "optimal_f1": _mean([record["optimal_f1"] for record in listed]),
         "first_f1": [_mean([first[min(k, len(first)) - 1] for first in firsts]) for k in range(1, FIRST_STEPS + 1)],
+        "flooded": sum(1 for record in listed if record.get("uncompared_steps")),
         "conflicts": {
             "items": len(paired),
             "any": _mean([_share(record, KINDS) for record in paired]),

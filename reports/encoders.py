@@ -7,7 +7,9 @@ import numpy as np
 from huggingface_hub import try_to_load_from_cache
 
 from ..errors import CrystalError
-from ..metrics import EmbeddingTable, StepEncoder, similarity_of
+from ..metrics import EmbeddingTable, StepEncoder, compared_steps
+from ..metrics.chains import NOT_COMPARED
+from ..metrics.chains import chain_similarity as steps_similarity
 from ..metrics.encoder import EncoderSource, encoder_presets, resolve_encoder
 from .chains import Chain, Cohort
 from .study import fields
@@ -44,15 +46,15 @@ def embed_chains(
     table = EmbeddingTable(encoder, cache_folder)
     table.progress = progress
     table.add((text for run in chains for chain in run for text in chain.reference), keep=True)
-    table.add(text for run in chains for chain in run for text in chain.encoded)
+    table.add(text for run in chains for chain in run for text in compared_steps(chain.encoded))
     return table
 
 
 def chain_similarity(table: EmbeddingTable, chain: Chain) -> np.ndarray:
     """Cosines of an item's predicted with its reference steps, ``(P, R)``; below any where nothing can match."""
     if not chain.usable:
-        return np.full((len(chain.predicted), len(chain.reference)), -2, dtype=np.float32)
-    return similarity_of(table.rows(chain.encoded), table.rows(chain.reference))
+        return np.full((len(chain.predicted), len(chain.reference)), NOT_COMPARED, dtype=np.float32)
+    return steps_similarity(table, chain.encoded, chain.reference)
 
 
 def own_encoder(cohort: Cohort) -> str:

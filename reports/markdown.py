@@ -17,7 +17,7 @@ PAIRS = 45
 
 def to_markdown(findings: Sequence[Finding], notes: Sequence[str] = ()) -> str:
     """The whole report but its items; figures are linked by relative paths."""
-    lines = ["# CRYSTAL", ""]
+    lines = ["<!-- crystal-eval report -->", "# CRYSTAL", ""]
     if notes:
         lines += ["**To know of the input**", "", bullets(notes), ""]
     for finding in findings:

@@ -11,6 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from .notes import Note
+
 #: Columns of the table that are numbers in the sample itself; those that an item does not have are NaN.
 METRICS = (
     "accuracy",
@@ -83,8 +85,11 @@ def read_samples(file: Path, advance: Callable[[int], None] = lambda size: None,
     items = pd.DataFrame.from_dict(rows, orient="index", columns=list(COLUMNS)).sort_index()
     items.index.name = "doc_id"
     problems = [
-        f"{file}: {len(found)} of its lines {'is' if len(found) == 1 else 'are'} {fault} (line "
-        f"{', '.join(map(str, found[:5]))}{', ...' if len(found) > 5 else ''}) and left out."
+        Note(
+            file,
+            f": {len(found)} of its lines {'is' if len(found) == 1 else 'are'} {fault} (line "
+            f"{', '.join(map(str, found[:5]))}{', ...' if len(found) > 5 else ''}) and left out.",
+        )
         for fault, found in faults.items()
     ]
     return Samples(file, items, problems, places)

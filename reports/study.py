@@ -11,6 +11,7 @@ import pandas as pd
 from .benchmarks import Score
 from .load import Found, Mean, Result, load_results
 from .model_names import canonical_name
+from .notes import Note
 from .samples import Samples, read_samples
 
 
@@ -141,21 +142,26 @@ def _samples(result: Result, notes: list[str], advance: Callable[[int], None]) -
     file = result.samples_file
     if not file.exists():
         notes.append(
-            f"{result.model} has results of {result.task} and no samples beside {result.file}: its row has the means "
-            "only; run with --log_samples to compare and read its items."
+            Note(
+                f"{result.model} has results of {result.task} and no samples beside ",
+                result.file,
+                ": its row has the means only; run with --log_samples to compare and read its items.",
+            )
         )
         return None
     try:
         samples = read_samples(file, advance, result.scorer)
     except OSError as error:
-        notes.append(f"{file} cannot be read ({error.strerror}), so {result.model} has only its means.")
+        notes.append(Note(file, " cannot be read", error, f", so {result.model} has only its means."))
         return None
     notes.extend(samples.problems)
     if len(samples.items) != result.items:
         notes.append(
-            f"{file} has {len(samples.items):,} usable items, and the results beside it are means over "
-            f"{result.items:,}: figures and comparisons cover those that are there, the table shows the results as "
-            "they were written."
+            Note(
+                file,
+                f" has {len(samples.items):,} usable items, and the results beside it are means over {result.items:,}: "
+                "figures and comparisons cover those that are there, the table shows the results as they were written.",
+            )
         )
     return samples
 

@@ -41,7 +41,7 @@ def test_numbers_of_a_file_are_those_of_its_lines(file):
     assert samples.items["references"].tolist() == [len(line["crystal"]["reference_steps"]) for line in lines]
     assert samples.items["matches"].tolist() == [len(line["crystal"]["pairs"]) for line in lines]
     assert samples.items["source"].tolist() == [line["crystal"]["source"] for line in lines]
-    assert samples.items["null_f1"].isna().all()
+    assert samples.items["accuracy_judged"].isna().all()
 
 
 def test_a_record_is_read_from_its_place_in_the_file(file):

@@ -20,6 +20,7 @@ from .diagnosis import DIAGNOSES, Thresholds
 from .inline import inline_json
 from .leaderboard import COLUMNS, Column, differences_between_rows, differences_from_paper, shown
 from .screen import Slopes, Table
+from .statistics import TOO_FEW
 from .study import Board
 from .viewer import Shown
 
@@ -182,5 +183,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(printed=_printed, plain=_plain)
-    environment.globals.update(diagnoses=DIAGNOSES, marks=MARKS, length_heads=HEADS, length_reading=READING)
+    environment.globals.update(
+        diagnoses=DIAGNOSES, marks=MARKS, length_heads=HEADS, length_reading=READING, too_few=TOO_FEW
+    )
     return environment

@@ -12,7 +12,10 @@ from .benchmarks import Score
 from .load import Found, Mean, Result, load_results
 from .model_names import canonical_name
 from .notes import Note
-from .samples import Samples, read_samples
+from .samples import METRICS, Samples, read_samples
+
+#: What the means of a results file and of its samples may differ by: the rounding of a sum in another order.
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,25 @@ def _samples(result: Result, notes: list[str], advance: Callable[[int], None]) -
                 "figures and comparisons cover those that are there, the table shows the results as they were written.",
             )
         )
+    elif apart := _apart(result, samples.items):
+        notes.append(
+            Note(
+                file,
+                f" has other means than the results beside it say ({', '.join(apart)}): one of the two was changed, so "
+                "comparisons need not fit the table.",
+            )
+        )
     return samples
+
+
+def _apart(result: Result, items: pd.DataFrame) -> list[str]:
+    """The metrics whose mean over the samples is another than the results state of as many items."""
+    found = []
+    for metric in METRICS:
+        stated, known = result.metrics.get(metric), items[metric].dropna()
+        if stated and len(known) == (stated.items or result.items) and abs(known.mean() - stated.mean) > ROUNDING:
+            found.append(metric)
+    return found
 
 
 def _mixed(boards: Sequence[Board]) -> list[str]:

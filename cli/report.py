@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from ..errors import CrystalError
 from ..model_adapters.presets import load_presets
 from ..reports.diagnosis import Thresholds
+from ..reports.elsewhere import unused_scores
 from ..reports.model_names import read_aliases
 from ..reports.outside_scores import read_scores_csv
 from ..reports.pictures import Pictures
@@ -85,6 +86,7 @@ def make(paths: list[Path], folder: Path, choices: Options, dataset: str = "") -
     console = Console()
     with Bars(console) as bars:
         study = load_study(paths, choices.aliases, bars.read, bars.announce)
+        study = replace(study, notes=(*study.notes, *unused_scores(study.boards, choices.scores, choices.aliases)))
         notes: list[str] = []
         if not choices.public:
             tasks = {board.task for board in study.boards}
@@ -114,7 +116,7 @@ def _pictures(tasks: set[str], dataset: str) -> tuple[dict[str, Pictures], list[
 def _number(items: str) -> int | None:
     if items == "all":
         return None
-    if items.isdigit() and int(items) > 0:
+    if items.isdecimal() and items.isascii() and int(items) > 0:
         return int(items)
     raise CrystalError(f"--items {items} is neither a number of items nor `all`.")
 

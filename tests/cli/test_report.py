@@ -20,6 +20,7 @@ def report(*arguments: object) -> None:
     ("options", "sentence"),
     [
         (["--items", "some"], "neither a number of items nor `all`"),
+        (["--items", "²"], "neither a number of items nor `all`"),
         (["--items", "0"], "neither a number of items nor `all`"),
         (["--sound-f1", "2"], "give a number from 0 to 1"),
         (["--answers", "both"], "strict or paper"),

@@ -17,6 +17,7 @@ from ..reports.elsewhere import unused_scores
 from ..reports.model_names import read_aliases
 from ..reports.outside_scores import read_scores_csv
 from ..reports.pictures import Pictures
+from ..reports.plain import one_line
 from ..reports.report import Options, Work, Written, write_report
 from ..reports.study import load_study
 from ..reports.viewer import ITEMS
@@ -138,7 +139,11 @@ class Bars(Work):
 
     def __init__(self, console: Console) -> None:
         self._progress = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
         )
         self._current: TaskID | None = None
 
@@ -161,7 +166,7 @@ class Bars(Work):
         """Begins a piece of work of ``total`` parts."""
         if self._current is not None:
             self._progress.update(self._current, completed=self._progress.tasks[self._current].total)
-        self._current = self._progress.add_task(task, total=total)
+        self._current = self._progress.add_task(one_line(task), total=total)
 
     def advance(self, parts: float = 1) -> None:
         """Tells that parts of it are done."""

@@ -2,6 +2,8 @@
 
 from rich.console import Console
 
+from ..reports.plain import printable
+
 
 def open_terminal(plain_width: int) -> Console:
     """The terminal; where the output is none, its width is not known, and ``plain_width`` holds the tables."""
@@ -10,5 +12,8 @@ def open_terminal(plain_width: int) -> Console:
 
 
 def say(console: Console, sentence: str) -> None:
-    """Prints a sentence as it is, without markup, and broken by nothing but the terminal."""
-    console.print(sentence, highlight=False, markup=False, soft_wrap=True)
+    """Prints a sentence without markup, on one line that nothing but the terminal breaks.
+
+    Names in it come from files of others, and may hold what would steer a terminal.
+    """
+    console.print(printable(sentence), highlight=False, markup=False, soft_wrap=True)

@@ -150,6 +150,9 @@ def _result(file: Path, task: str, section: Mapping[str, Any]) -> Result:
     metrics = {name: mean for name, value in section["metrics"].items() if (mean := _mean(value))}
     if "match_f1" not in metrics:
         raise ValueError("match_f1 is no number")
+    if Path(task).name != task or "\0" in task:
+        # Files and folders are named after it.
+        raise ValueError("a task whose name is a path")
     return Result(
         file=file,
         model=str(section["model"]),

@@ -123,6 +123,41 @@ def test_an_item_beside_the_page_is_fetched_when_it_is_asked_for(full):
     assert page.locator(".chain .step").count() > 0
 
 
+def test_the_last_of_many_items_is_reached_by_one_key(full):
+    page = full.open()
+    page.locator(".row").first.focus()
+    page.keyboard.press("End")
+    page.wait_for_selector(f"h3:text-is('Item {FULL - 1}')")
+    assert page.evaluate("document.activeElement.dataset.item") == str(FULL - 1)
+
+
+def test_search_is_over_the_steps_of_items_beside_the_page_too(full):
+    page = full.open()
+    script = (full.file.parent / "items" / "0-060.js").read_text("utf-8")
+    doc_id, body = next(iter(json.loads("{" + script.partition(",{")[2].rpartition(",{")[0]).items()))
+    assert page.evaluate(f"viewed.board.bodies[{doc_id}] === undefined")
+    page.fill("[data-part=search]", body["runs"][0]["response"])
+    expect(page.locator("[data-part=count]")).to_have_text(f"{FULL // PART} of 6,372 items")
+    assert page.locator(f".row[data-item='{doc_id}']").count() == 1
+
+
+def test_an_item_that_arrives_after_its_board_was_left_is_not_shown_on_another(browser, tmp_path):
+    write_study(tmp_path / "in" / "a", 310, TALKERS[:1])
+    write_study(tmp_path / "in" / "b", 310, TALKERS[1:2], encoder="other@1")
+    reader = Reader(browser, report(tmp_path, "--items", "all"))
+    page = reader.open()
+    absent = "viewed.board.rows.find((row) => !viewed.board.bodies[row.id]).id"
+    assert page.evaluate(f"choose({absent}), part('item').textContent") == "Loading …"
+    shown = page.evaluate("showBoard(1), viewed.item")
+    page.wait_for_function("viewed.waiting.size === 0")
+    assert item(page) == f"Item {shown}"
+    again = f"showBoard(0), showBoard(1), choose({absent}), [viewed.item, viewed.board.models[0]]"
+    wanted, model = page.evaluate(again)
+    page.wait_for_selector(f"h3:text-is('Item {wanted}')")
+    assert page.locator(".verdict h4").inner_text() == model
+    assert not reader.faults
+
+
 def test_sorting_follows_the_heading_and_says_so(hostile):
     page = hostile.open()
     accuracy = page.locator("#table-0 .sort", has_text="Accuracy")

@@ -117,7 +117,7 @@ def run_command(folder: Path, data: Path, encoder: str) -> FullRun:
 
 
 def _embedded(output: str) -> tuple[int, float]:
-    """How many texts a run embedded, and in how many seconds, by its progress bars, which are drawn twice at their end."""
+    """How many texts a run embedded, and in how many seconds, by its bars, which are drawn twice at their end."""
     bars: list[tuple[int, float]] = []
     for texts, hours, minutes, seconds in _BAR.findall(output):
         bar = (int(texts), 3600.0 * int(hours or 0) + 60 * int(minutes) + int(seconds))

@@ -25,10 +25,9 @@ from ..reports.agreement.files import (
 )
 from ..reports.agreement.measures import measure
 from ..reports.agreement.tables import grids, sentences, to_json, to_markdown
-from ..reports.chains import Cohort, cohorts, draw_items, read_cohort
+from ..reports.chains import Cohort, cohorts, draw_items, read_cohort, signed_number
 from ..reports.encoders import open_encoders, own_encoder
 from ..reports.load import check_paths
-from ..reports.study import fields
 from ..reports.writing import write_whole
 from .reading import encoder_device, read_study, show
 
@@ -64,9 +63,10 @@ def sample(
     """
     output = output if output.suffix == ".csv" else Path(f"{output}.csv")
     key_file = output.with_suffix(KEY_ENDING)
-    for file in (output, key_file):
+    text_file = output.with_suffix(TEXT_ENDING)
+    for file in (output, key_file, text_file):
         if file.exists():
-            raise CrystalError(f"{file} is there already and may hold labels; name another file with -o.")
+            raise CrystalError(f"{file} is there already and may hold labels or notes; name another file with -o.")
     check_paths(paths)
     named = open_encoders([encoder], encoder_device(device), download, "--encoder") if encoder else []
     study = read_study(paths)
@@ -74,7 +74,7 @@ def sample(
     cohort = found[0]
     [opened] = named or open_encoders([own_encoder(cohort)], encoder_device(device), download, "--encoder")
     threshold = _own_tau(cohort) if tau is None else tau
-    doc_ids = draw_items(cohort, items, seed)
+    doc_ids = draw_items(cohort.known, items, seed)
     chains = read_cohort(cohort, doc_ids, progress=True)
     population = populate(chains, opened, threshold, embeddings_folder(), progress=True)
     draws = draw_pairs(cohort, chains, population, number, accepted, seed)
@@ -94,7 +94,7 @@ def sample(
     text = INSTRUCTIONS.format(file=output.name, columns=columns, key=key_file.name)
     written = [
         write_whole(output, pairs_csv(key, annotators)),
-        write_whole(output.with_suffix(TEXT_ENDING), text),
+        write_whole(text_file, text),
         write_whole(key_file, key_json(key)),
     ]
     show([], [*_drawn(key, number, accepted), *_left_out(found, notes), *study.notes, _files(written)])
@@ -135,7 +135,7 @@ def score(
 
 def _own_tau(cohort: Cohort) -> float:
     """The threshold that most of the runs were scored with."""
-    taus = [float(fields(run.result.scorer).get("tau", TAU)) for run in cohort.runs]
+    taus = [signed_number(run, "tau", TAU) for run in cohort.runs]
     return max(taus, key=taus.count)
 
 

@@ -7,6 +7,7 @@ import typer
 
 from .. import __version__
 from ..errors import CrystalError
+from ..reports.plain import printable
 from . import ablate, agreement, check, demo, models, paper_prompt, report, run, score, table
 
 HELP = """\
@@ -61,4 +62,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         app(list(arguments) if arguments is not None else None)
     except CrystalError as error:
-        sys.exit(f"crystal-eval: {error}")
+        # What it quotes may be of a file of others.
+        sys.exit("crystal-eval: " + "\n".join(map(printable, str(error).splitlines())))

@@ -73,9 +73,13 @@ def _open(location: Location, name: str) -> RawImages:
             splits = datasets.load_from_disk(location.path)
         else:
             splits = datasets.load_dataset(location.path, **location.kwargs)
-        return RawImages(
-            with_images(splits.get(SPLIT, splits) if isinstance(splits, dict) else splits, location.folder)
-        )
+        data = splits.get(SPLIT, splits) if isinstance(splits, dict) else splits
+        if "image" not in data.features:
+            raise CrystalError(
+                f"{name} has no column image, so no thumbnails can be made of it; name with --dataset the data that "
+                "the runs were made on."
+            )
+        return RawImages(with_images(data, location.folder))
     except CrystalError:
         raise
     except Exception as error:  # builders and hub clients raise whatever they like

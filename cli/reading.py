@@ -36,7 +36,7 @@ def show(grids: Iterable[Grid], sentences: Iterable[str]) -> None:
     """Prints tables, then sentences."""
     console = open_console(PLAIN_WIDTH)
     for grid in grids:
-        console.print(grid.title, highlight=False, markup=False)
+        say(console, grid.title)
         console.print(grid.to_rich())
     for sentence in sentences:
         say(console, sentence)

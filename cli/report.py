@@ -13,9 +13,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from ..errors import CrystalError
 from ..model_adapters.presets import load_presets
 from ..reports.diagnosis import Thresholds
+from ..reports.elsewhere import unused_scores
 from ..reports.model_names import read_aliases
 from ..reports.outside_scores import read_scores_csv
 from ..reports.pictures import Pictures
+from ..reports.plain import one_line
 from ..reports.report import Options, Work, Written, write_report
 from ..reports.study import load_study
 from ..reports.viewer import ITEMS
@@ -85,6 +87,7 @@ def make(paths: list[Path], folder: Path, choices: Options, dataset: str = "") -
     console = Console()
     with Bars(console) as bars:
         study = load_study(paths, choices.aliases, bars.read, bars.announce)
+        study = replace(study, notes=(*study.notes, *unused_scores(study.boards, choices.scores, choices.aliases)))
         notes: list[str] = []
         if not choices.public:
             tasks = {board.task for board in study.boards}
@@ -114,7 +117,7 @@ def _pictures(tasks: set[str], dataset: str) -> tuple[dict[str, Pictures], list[
 def _number(items: str) -> int | None:
     if items == "all":
         return None
-    if items.isdigit() and int(items) > 0:
+    if items.isdecimal() and items.isascii() and int(items) > 0:
         return int(items)
     raise CrystalError(f"--items {items} is neither a number of items nor `all`.")
 
@@ -136,7 +139,11 @@ class Bars(Work):
 
     def __init__(self, console: Console) -> None:
         self._progress = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
         )
         self._current: TaskID | None = None
 
@@ -159,7 +166,7 @@ class Bars(Work):
         """Begins a piece of work of ``total`` parts."""
         if self._current is not None:
             self._progress.update(self._current, completed=self._progress.tasks[self._current].total)
-        self._current = self._progress.add_task(task, total=total)
+        self._current = self._progress.add_task(one_line(task), total=total)
 
     def advance(self, parts: float = 1) -> None:
         """Tells that parts of it are done."""

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ..reports.load import load_results
+from ..reports.plain import printable
 from .table import show
 
 
@@ -73,7 +74,7 @@ def run(
         assert against, "predictions that carry no references are refused where they are read"
         jobs.append(Job.plan(predicted, against, overrides))
         for note in notes_on(predicted, jobs[-1].references):
-            print(f"Note: {note}", flush=True)
+            print(printable(f"Note: {note}"), flush=True)
     results = score_all(jobs, out)
     show(load_results(results))
-    print(f"Results and samples: {', '.join(dict.fromkeys(str(file.parent) for file in results))}")
+    print(printable(f"Results and samples: {', '.join(dict.fromkeys(str(file.parent) for file in results))}"))

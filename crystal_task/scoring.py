@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lmms_eval.api.filter import Filter
+from loguru import logger
 from tqdm import tqdm
 
 from .. import ranks

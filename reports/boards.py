@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +23,10 @@ EXAMPLES = 2
 
 @dataclass(frozen=True)
 class PairCell:
-    """Row minus column, printed; ``trend`` is ``up`` or ``down`` where the difference is established, else empty."""
+    """Row minus column, printed; ``trend`` is ``up`` or ``down`` where the difference is established, else empty.
+
+    The ends of an interval are empty where too few images leave it without.
+    """
 
     difference: str
     low: str
@@ -79,6 +83,8 @@ def _pair_cell(pair: Any, sign: int) -> PairCell:
 
 
 def _signed(number: float) -> str:
+    if not math.isfinite(number):
+        return ""
     return f"{number:+.3f}" if number else "0.000"
 
 

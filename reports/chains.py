@@ -1,6 +1,7 @@
 """The steps behind a run's scores, read back from its samples, and which runs may be scored again together."""
 
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -45,6 +46,16 @@ class Cohort:
     runs: tuple[Run, ...]
 
     @property
+    def shared(self) -> list[int]:
+        """``doc_id`` of the items that all of its runs have."""
+        return sorted(set.intersection(*(_ids(run) for run in self.runs)))
+
+    @property
+    def known(self) -> list[int]:
+        """``doc_id`` of the items that some run has."""
+        return sorted(set.union(*(_ids(run) for run in self.runs)))
+
+    @property
     def of(self) -> int:
         """Number of items of the whole dataset."""
         return self.runs[0].result.of
@@ -87,14 +98,34 @@ def _labelled(runs: Sequence[Run]) -> tuple[Run, ...]:
     return tuple(replace(run, label=label) for run, label in zip(runs, labels, strict=True))
 
 
-def draw_items(cohort: Cohort, limit: int | None, seed: int = SEED) -> list[int]:
-    """``doc_id`` of the items of a cohort, or of ``limit`` of them, drawn at random: each is as likely as another.
+def _ids(run: Run) -> set[int]:
+    return set() if run.items is None else {int(doc_id) for doc_id in run.items.index}
+
+
+def signed_number(run: Run, name: str, default: float) -> float:
+    """A number that a run's scorer signature states. Raises ``CrystalError`` where it states something else."""
+    stated = fields(run.result.scorer).get(name)
+    if stated is None:
+        return default
+    try:
+        number = float(stated)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise CrystalError(
+            f"{run.label} states {name} as {stated!r} in the scorer signature of {run.result.file}, which is no "
+            "number; leave this run out."
+        )
+    return number
+
+
+def draw_items(ids: Sequence[int], limit: int | None, seed: int = SEED) -> list[int]:
+    """The given items, or ``limit`` of them, drawn at random: each is as likely as another.
 
     The draw hangs on the items and the seed only, so all runs, encoders and repetitions get the same.
     """
-    ids = sorted({int(doc_id) for run in cohort.runs if run.items is not None for doc_id in run.items.index})
     if limit is None or limit >= len(ids):
-        return ids
+        return sorted(ids)
     return sorted(sorted(ids, key=lambda doc_id: hashlib.sha256(f"{seed} {doc_id}".encode()).digest())[:limit])
 
 
@@ -115,11 +146,16 @@ def read_chains(run: Run, doc_ids: Iterable[int], advance: Callable[[], object] 
                 Chain(
                     doc_id=doc_id,
                     source=str(record.get("source") or "unknown"),
-                    question=str(record.get("question") or ""),
-                    predicted=tuple(map(str, record.get("predicted_steps") or ())),
-                    reference=tuple(map(str, record["reference_steps"])),
+                    question=_text(record.get("question") or ""),
+                    predicted=tuple(map(_text, record.get("predicted_steps") or ())),
+                    reference=tuple(map(_text, record["reference_steps"])),
                     usable=record.get("status") not in UNUSABLE,
                 )
             )
         advance()
     return chains
+
+
+def _text(value: object) -> str:
+    """A text that can be encoded: lone surrogates, which JSON may hold, become question marks."""
+    return str(value).encode("utf-8", "replace").decode("utf-8")

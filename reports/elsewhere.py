@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..errors import CrystalError
 from .benchmarks import Score
 from .leaderboard import contenders, shown
 from .model_names import canonical_name
@@ -42,13 +43,38 @@ class Elsewhere:
 
 
 def scores_of(board: Board, outside: Mapping[str, Sequence[Score]], aliases: Mapping[str, str]) -> Scores:
-    """The main scores of each run from its results files, and those of ``outside`` (by model) that these lack."""
+    """The main scores of each run from its results files, and those of ``outside`` (by model) that these lack.
+
+    Raises ``CrystalError`` where one model has two scores of a benchmark in ``outside``, under two names.
+    """
     models = [run.result.model for run in board.runs]
     given: dict[str, list[Score]] = {}
     for name, scores in outside.items():
-        given.setdefault(canonical_name(name, models, aliases), []).extend(scores)
+        model = canonical_name(name, models, aliases)
+        of_model = given.setdefault(model, [])
+        twice = {score.name for score in scores} & {score.name for score in of_model}
+        if twice:
+            raise CrystalError(
+                f"{model} has two scores for {min(twice)!r} from elsewhere, under two of its names, {name!r} the "
+                "second; leave one."
+            )
+        of_model.extend(scores)
     known_as = {run.label: canonical_name(run.result.model, models, aliases) for run in board.runs}
     return {run.label: _scores(run, given.get(known_as[run.label], ())) for run in board.runs}
+
+
+def unused_scores(
+    boards: Sequence[Board], outside: Mapping[str, Sequence[Score]], aliases: Mapping[str, str]
+) -> list[str]:
+    """A sentence for each model of ``outside`` that no board has."""
+    models = [run.result.model for board in boards for run in board.runs]
+    known = {canonical_name(model, models, aliases) for model in models}
+    return [
+        f"{name} has scores from elsewhere and no results here, so they are left out; see --aliases if it has another "
+        "name."
+        for name in outside
+        if canonical_name(name, models, aliases) not in known
+    ]
 
 
 def _scores(run: Run, given: Sequence[Score]) -> list[Score]:

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .gfm import escape, table
+from .plain import one_line
 
 
 @dataclass(frozen=True)
@@ -25,13 +26,13 @@ class Grid:
         for place, heading in enumerate(self.headings):
             is_words = place < self.words
             table.add_column(
-                Text(heading),
+                Text(one_line(heading)),
                 justify="left" if is_words else "right",
                 overflow="fold",
                 no_wrap=not is_words,
             )
         for row in self.rows:
-            table.add_row(*map(Text, row))
+            table.add_row(*(Text(one_line(cell)) for cell in row))
         return table
 
     def to_markdown(self) -> str:

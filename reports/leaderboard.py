@@ -93,11 +93,23 @@ def headline(board: Board, comparisons: pd.DataFrame) -> str:
 
 def _lead(runs: Sequence[Run], metric: str, title: str, comparisons: pd.DataFrame) -> str:
     means = {run.label: mean.mean for run in runs if (mean := run.mean(metric))}
+    if not means:
+        return f"no run has a mean of {title}"
     first, *others = sorted(means, key=lambda label: -means[label])
+    if not others:
+        return f"only {first} has a mean of {title} ({means[first]:.3f})"
     pairs = {other: _pair(comparisons, metric, first, other) for other in others}
     tested = {other: pair for other, pair in pairs.items() if pair is not None}
     if len(tested) < len(pairs):
-        return f"{first} has the highest {title} ({means[first]:.3f}), untested for want of samples"
+        sampled = {run.label for run in runs if run.items is not None}
+        why = "no shared items" if {first, *others} - tested.keys() <= sampled else "for want of samples"
+        return f"{first} has the highest {title} ({means[first]:.3f}), untested: {why}"
+    ahead = [other for other, pair in tested.items() if pair.established and pair.difference < 0]
+    if ahead:
+        return (
+            f"{first} has the highest {title} ({means[first]:.3f}), but {_names(ahead)} "
+            f"{'is' if len(ahead) == 1 else 'are'} ahead on the shared items: results and samples disagree"
+        )
     level = [other for other, pair in tested.items() if not pair.established]
     if level:
         return f"{_names([first, *level])} cannot be told apart at the top of {title}"

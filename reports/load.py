@@ -9,12 +9,11 @@ from typing import Any
 
 from ..errors import CrystalError
 from .benchmarks import Score, benchmark_scores
+from .notes import Note
 
 RESULTS, SAMPLES = "_results.json", "_samples_{task}.jsonl"
 #: What reading a file that something else wrote may raise.
 FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, OSError)
-#: Letters of a fault that a sentence shows; some quote what they could not read.
-WHY_LENGTH = 120
 
 
 @dataclass(frozen=True)
@@ -87,15 +86,15 @@ def find_results(paths: Iterable[Path]) -> Found:
             written = json.loads(file.read_text("utf-8"))
             results = list(_results(file, written))
         except FAULTS as error:
-            found.problems.append(f"{file} is no results file of lmms-eval ({_why(error)}); delete it or leave it out.")
+            found.problems.append(Note(file, " is no results file of lmms-eval", error, "; delete it or leave it out."))
             continue
         try:
             scores = benchmark_scores(written)
         except FAULTS as error:
             scores = []
-            found.problems.append(f"The results of other tasks in {file} cannot be read ({_why(error)}).")
+            found.problems.append(Note("The results of other tasks in ", file, " cannot be read", error, "."))
         if not results and not scores:
-            found.problems.append(f"{file} holds no metrics (a run with --predict_only writes none).")
+            found.problems.append(Note(file, " holds no metrics (a run with --predict_only writes none)."))
         for result in results:
             key = (result.task, result.model, result.scorer, result.generation)
             if key in newest:
@@ -128,11 +127,6 @@ def _place(result: Result) -> tuple[str, int, str, float, str]:
     return result.task, -result.items, result.scorer, -result.metrics["match_f1"].mean, result.model
 
 
-def _why(error: Exception) -> str:
-    words = f"{type(error).__name__}: {error}"
-    return words if len(words) <= WHY_LENGTH else f"{words[:WHY_LENGTH]}..."
-
-
 def check_paths(paths: Iterable[Path]) -> None:
     """Raises ``CrystalError`` where one does not exist."""
     for path in paths:
@@ -162,6 +156,9 @@ def _result(file: Path, task: str, section: Mapping[str, Any]) -> Result:
     metrics = {name: mean for name, value in section["metrics"].items() if (mean := _mean(value))}
     if "match_f1" not in metrics:
         raise ValueError("match_f1 is no number")
+    if Path(task).name != task or "\0" in task:
+        # Files and folders are named after it.
+        raise ValueError("a task whose name is a path")
     return Result(
         file=file,
         model=str(section["model"]),

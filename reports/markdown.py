@@ -1,5 +1,6 @@
 """``report.md``: tables, comparisons, figures and signatures as GitHub-flavoured Markdown."""
 
+import math
 from collections.abc import Sequence
 from urllib.parse import quote
 
@@ -8,7 +9,7 @@ from .finding import Finding
 from .gfm import bullets, escape, fenced, table
 from .leaderboard import COLUMNS, Column, best, differences_between_rows, differences_from_paper, shown
 from .plain import one_line
-from .statistics import COMPARED, ESTABLISHED
+from .statistics import COMPARED, ESTABLISHED, TOO_FEW
 from .study import Run
 
 #: More pairs than this are shown of neighbours in the ranking only.
@@ -17,7 +18,7 @@ PAIRS = 45
 
 def to_markdown(findings: Sequence[Finding], notes: Sequence[str] = ()) -> str:
     """The whole report but its items; figures are linked by relative paths."""
-    lines = ["# CRYSTAL", ""]
+    lines = ["<!-- crystal-eval report -->", "# CRYSTAL", ""]
     if notes:
         lines += ["**To know of the input**", "", bullets(notes), ""]
     for finding in findings:
@@ -149,7 +150,7 @@ def _pair(row: dict) -> list[str]:
     return [
         *names,
         f"{row['difference']:+.3f}",
-        f"[{row['low']:+.3f}, {row['high']:+.3f}]",
+        f"[{row['low']:+.3f}, {row['high']:+.3f}]" if math.isfinite(row["low"] + row["high"]) else TOO_FEW,
         f"{row['p_holm']:.4f}",
         "yes" if row["p_holm"] <= ESTABLISHED else "no",
         shown(row["smallest"], 3),

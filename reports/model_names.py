@@ -18,7 +18,7 @@ def read_aliases(path: Path) -> dict[str, str]:
     shape = "write one line a model, `canonical name: [other names]`"
     try:
         content = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
         raise CrystalError(f"The model aliases in {path} cannot be read ({reason}); {shape}.") from error
     if not isinstance(content, dict):

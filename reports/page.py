@@ -21,6 +21,7 @@ from .inline import inline_json
 from .leaderboard import COLUMNS, Column, differences_between_rows, differences_from_paper, shown
 from .paper import NOTE as PAPER_NOTE
 from .screen import Slopes, Table
+from .statistics import TOO_FEW
 from .study import Board
 from .viewer import Shown
 
@@ -184,6 +185,11 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters.update(printed=_printed, plain=_plain)
     environment.globals.update(
-        diagnoses=DIAGNOSES, marks=MARKS, paper_note=PAPER_NOTE, length_heads=HEADS, length_reading=READING
+        diagnoses=DIAGNOSES,
+        marks=MARKS,
+        paper_note=PAPER_NOTE,
+        length_heads=HEADS,
+        length_reading=READING,
+        too_few=TOO_FEW,
     )
     return environment

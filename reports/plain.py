@@ -1,4 +1,4 @@
-"""Text that came from elsewhere, made fit for one line of a figure, a table or a comment."""
+"""Text that came from elsewhere, made fit for one line of a figure, a table, a comment or a terminal."""
 
 import re
 import unicodedata
@@ -13,5 +13,14 @@ def one_line(text: str) -> str:
     >>> one_line("a\\n b\\u202e")
     'a b'
     """
-    flat = re.sub(r"\s+", " ", text)
-    return "".join(sign for sign in flat if unicodedata.category(sign) not in UNFIT).strip()
+    return printable(re.sub(r"\s+", " ", text)).strip()
+
+
+def printable(text: str) -> str:
+    """The text without signs that are not seen, such as those that steer a terminal; a space for each line break.
+
+    >>> printable("  a\n\x1b[31mb")
+    '  a [31mb'
+    """
+    signs = (" " if sign.isspace() else sign for sign in text)
+    return "".join(sign for sign in signs if unicodedata.category(sign) not in UNFIT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,15 +19,17 @@ from .figures.render import to_inline_svg
 from .finding import Finding
 from .leaderboard import flags, headline
 from .method import METHOD
+from .notes import public_text
 from .page import Page, Panel, Picture, render
 from .paper import paper_table
 from .pictures import BUDGET as PICTURE_BYTES
 from .pictures import Pictures, thumbnails
+from .place import check_folder, clear_folder
 from .screen import first_table, slopes
 from .statistics import compare_models
 from .study import Board, Study, fields
 from .viewer import BODY_BYTES, ITEMS, ItemReader, Shown, choose_items, show_items
-from .writing import make_folder, write_whole
+from .writing import write_whole
 
 #: Figures that the page draws itself, to be sorted out at a glance; as files they are there like the others.
 ON_FIRST_SCREEN = ("ranks", "diagnosis")
@@ -74,21 +75,23 @@ class Written:
 def write_report(study: Study, folder: Path, options: Options, work: Work | None = None) -> Written:
     """Writes ``report.html`` and what goes with it into ``folder``.
 
-    Raises ``CrystalError`` where that cannot be written.
+    Raises ``CrystalError`` where that cannot be written, or would replace files that are not a report's.
     """
     work = work or Work()
-    make_folder(folder)
+    check_folder(folder)
     findings = _findings(study, options, work)
     panels = [_panel(finding, place) for place, finding in enumerate(findings)]
+    notes = [public_text(note) for note in study.notes] if options.public else study.notes
+    # An earlier page goes first and the new one comes last: where this is interrupted, none shows items of another.
+    clear_folder(folder)
+    exported = write_exports(findings, folder, notes)
     items, pictures, files = _items(panels, findings, folder, options, work)
     work.start("Figures", sum(len(finding.figures) for finding in findings))
     for finding in findings:
         files += registry.write_figures(list(finding.figures), folder / finding.folder, work.advance)
-    notes = [without_folders(note) for note in study.notes] if options.public else study.notes
-    files = [*write_exports(findings, folder, notes), *files]
     html = render(Page(panels, items, pictures, options.thresholds, METHOD, notes, options.licence))
     page = write_whole(folder / "report.html", html)
-    return Written({finding.name: finding.headline for finding in findings}, [page, *files])
+    return Written({finding.name: finding.headline for finding in findings}, [page, *exported, *files])
 
 
 def _findings(study: Study, options: Options, work: Work) -> list[Finding]:
@@ -133,15 +136,6 @@ def board_names(boards: Sequence[Board]) -> list[str]:
         name = ", ".join([board.task, *parts])
         names.append(name if name not in names else f"{name} ({len(names) + 1})")
     return names
-
-
-def without_folders(note: str) -> str:
-    """A note with the names of files and not their folders, which nobody outside needs to know.
-
-    >>> without_folders("no samples beside /home/me/out/a_results.json: its row ...")
-    'no samples beside a_results.json: its row ...'
-    """
-    return re.sub(r"\S*/(?=[^/\s]+\.json)", "", note)
 
 
 def _panel(finding: Finding, place: int) -> Panel:

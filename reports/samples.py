@@ -2,14 +2,15 @@
 
 import json
 import math
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+
+from .notes import Note
 
 #: Columns of the table that are numbers in the sample itself; those that an item does not have are NaN.
 METRICS = (
@@ -41,6 +42,8 @@ SOURCES = {
     "mmvp": "MMVP",
     "plotqa": "PlotQA",
 }
+#: Rows of a dataset are counted by whole numbers, which the page tells apart up to this one.
+LAST_ID = 2**53
 #: Columns that count what a list of the record holds.
 COUNTS = {"references": "reference_steps", "matches": "pairs"}
 COLUMNS = (*METRICS, *TEXTS, *COUNTS, "output_tokens")
@@ -57,7 +60,7 @@ class Samples:
 
     file: Path
     items: pd.DataFrame
-    problems: list[str] = field(default_factory=list)
+    problems: Sequence[str] = ()
     places: dict[int, int] = field(default_factory=dict, repr=False)
 
     def record(self, doc_id: int) -> dict[str, Any]:
@@ -91,8 +94,11 @@ def read_samples(file: Path, advance: Callable[[int], None] = lambda size: None,
     items = pd.DataFrame.from_dict(rows, orient="index", columns=list(COLUMNS)).sort_index()
     items.index.name = "doc_id"
     problems = [
-        f"{file}: {len(found)} of its lines {'is' if len(found) == 1 else 'are'} {fault} (line "
-        f"{', '.join(map(str, found[:5]))}{', ...' if len(found) > 5 else ''}) and left out."
+        Note(
+            file,
+            f": {len(found)} of its lines {'is' if len(found) == 1 else 'are'} {fault} (line "
+            f"{', '.join(map(str, found[:5]))}{', ...' if len(found) > 5 else ''}) and left out.",
+        )
         for fault, found in faults.items()
     ]
     return Samples(file, items, problems, places)
@@ -105,7 +111,7 @@ def _take(line: bytes, place: int, scorer: str, rows: dict[int, dict[str, Any]],
     except (ValueError, RecursionError):
         return "torn"
     try:
-        doc_id, row = int(sample["doc_id"]), _row(sample)
+        doc_id, row = _doc_id(sample["doc_id"]), _row(sample)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return "without the scores of CRYSTAL"
     if scorer and sample["crystal"].get("scorer", scorer) != scorer:
@@ -120,12 +126,26 @@ def _row(sample: dict[str, Any]) -> dict[str, Any]:
     record = sample["crystal"]
     if not all(0 <= float(sample[metric]) <= 1 for metric in NEEDED):
         raise ValueError("a score outside of [0, 1], or none")
-    if abs(int(sample["doc_id"])) > sys.maxsize:
-        raise ValueError("no row of a dataset")
+    _list(record.get("predicted_steps") or [])
+    for predicted, reference, similarity in _list(record["pairs"]):
+        if not (_is_whole(predicted) and _is_whole(reference) and math.isfinite(similarity)):
+            raise ValueError("pairs are two places and a similarity")
     counts = {name: len(_list(record[key])) for name, key in COUNTS.items()}
     texts = {name: str(record.get(name) or "") for name in TEXTS}
     numbers = {metric: _number(sample.get(metric)) for metric in METRICS}
     return {**numbers, **texts, **counts, "output_tokens": _number(record.get("output_tokens"))}
+
+
+def _doc_id(value: Any) -> int:
+    """A whole number, or one in digits; a fraction or a truth value would become the number of another item."""
+    doc_id = value if _is_whole(value) else int(value) if isinstance(value, str) else None
+    if doc_id is None or abs(doc_id) > LAST_ID:
+        raise ValueError("no row of a dataset")
+    return int(doc_id)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _list(value: Any) -> list[Any]:

@@ -42,6 +42,8 @@ COMPARED = {"match_f1": "Match F1", "accuracy": "Accuracy", "accuracy_strict": "
 ESTABLISHED = 0.05
 #: Rank correlations over fewer models say nothing: five stand in one given order in 1 of 60 cases, up or down.
 MIN_MODELS = 6
+#: In the place of an interval without ends.
+TOO_FEW = "too few images"
 #: A standard error below this is the rounding of equal differences.
 ROUNDING = 1e-12
 #: Probability with which the smallest difference is found.

@@ -11,7 +11,11 @@ import pandas as pd
 from .benchmarks import Score
 from .load import Found, Mean, Result, load_results
 from .model_names import canonical_name
-from .samples import Samples, read_samples
+from .notes import Note
+from .samples import METRICS, Samples, read_samples
+
+#: What the means of a results file and of its samples may differ by: the rounding of a sum in another order.
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -141,23 +145,46 @@ def _samples(result: Result, notes: list[str], advance: Callable[[int], None]) -
     file = result.samples_file
     if not file.exists():
         notes.append(
-            f"{result.model} has results of {result.task} and no samples beside {result.file}: its row has the means "
-            "only; run with --log_samples to compare and read its items."
+            Note(
+                f"{result.model} has results of {result.task} and no samples beside ",
+                result.file,
+                ": its row has the means only; run with --log_samples to compare and read its items.",
+            )
         )
         return None
     try:
         samples = read_samples(file, advance, result.scorer)
     except OSError as error:
-        notes.append(f"{file} cannot be read ({error.strerror}), so {result.model} has only its means.")
+        notes.append(Note(file, " cannot be read", error, f", so {result.model} has only its means."))
         return None
     notes.extend(samples.problems)
     if len(samples.items) != result.items:
         notes.append(
-            f"{file} has {len(samples.items):,} usable items, and the results beside it are means over "
-            f"{result.items:,}: figures and comparisons cover those that are there, the table shows the results as "
-            "they were written."
+            Note(
+                file,
+                f" has {len(samples.items):,} usable items, and the results beside it are means over {result.items:,}: "
+                "figures and comparisons cover those that are there, the table shows the results as they were written.",
+            )
+        )
+    elif apart := _apart(result, samples.items):
+        notes.append(
+            Note(
+                file,
+                f" has other means than the results beside it say ({', '.join(apart)}): one of the two was changed, so "
+                "comparisons need not fit the table.",
+            )
         )
     return samples
+
+
+def _apart(result: Result, items: pd.DataFrame) -> list[str]:
+    """The metrics whose mean over the samples is another than the results state of as many items."""
+    found = []
+    for metric in METRICS:
+        stated, known = result.metrics.get(metric), items[metric].dropna()
+        if stated and len(known) == (stated.items or result.items) and abs(known.mean() - stated.mean) > ROUNDING:
+            found.append(metric)
+    return found
 
 
 def _mixed(boards: Sequence[Board]) -> list[str]:

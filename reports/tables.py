@@ -5,8 +5,10 @@ from itertools import groupby
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from .load import Mean, Result
+from .plain import one_line
 from .study import row_names
 
 
@@ -96,7 +98,7 @@ def _table(task: str, block: Sequence[Result], names: Sequence[str], hidden: Seq
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         padding=(0, 1, 0, 0),
-        title=f"{task}: macro means over items",
+        title=Text(f"{one_line(task)}: macro means over items", "table.title"),
         title_justify="left",
     )
     table.add_column("Model", overflow="fold", min_width=min(NAME_WIDTH, max(map(len, names))))
@@ -104,7 +106,7 @@ def _table(task: str, block: Sequence[Result], names: Sequence[str], hidden: Seq
     for heading, _ in shown:
         table.add_column(heading, justify="right", no_wrap=True)
     for name, result in zip(names, block, strict=True):
-        table.add_row(name, *(cell(result) for _, cell in shown))
+        table.add_row(Text(one_line(name)), *(cell(result) for _, cell in shown))
     return table
 
 

@@ -18,7 +18,7 @@ def write_whole(path: Path, content: str | bytes) -> Path:
         aside.write_bytes(content.encode("utf-8", "replace") if isinstance(content, str) else content)
         aside.replace(path)
     except OSError as error:
-        raise _not_written(path, error) from error
+        raise not_written(path, error) from error
     finally:
         aside.unlink(missing_ok=True)
     return path
@@ -29,8 +29,9 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _not_written(folder, error) from error
+        raise not_written(folder, error) from error
 
 
-def _not_written(path: Path, error: OSError) -> CrystalError:
+def not_written(path: Path, error: OSError) -> CrystalError:
+    """What is said where a file or folder cannot be written."""
     return CrystalError(f"{path} cannot be written ({error.strerror or error}); name another place with -o.")

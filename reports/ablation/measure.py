@@ -10,9 +10,10 @@ import pandas as pd
 from scipy import stats
 from tqdm import tqdm
 
+from ...errors import CrystalError
 from ...metrics import ALPHA, TAU, StepEncoder, StepScores, macro_mean
 from ...metrics.sweep import PAPER_TAUS, score_thresholds
-from ..chains import Chain, Cohort, draw_items, read_cohort
+from ..chains import Chain, Cohort, draw_items, read_cohort, signed_number
 from ..encoders import chain_similarity, embed_chains
 from ..study import Run, fields
 
@@ -81,11 +82,17 @@ def ablate(
     cache_folder: Path | None = None,
     progress: bool = False,
 ) -> Ablation:
-    """Scores the runs of a cohort with each encoder at each threshold; ``limit`` is a number of items.
+    """Scores the runs of a cohort with each encoder at each threshold, on the items that all of them have.
 
+    ``limit`` is a number of items; fewer are drawn from these. Raises ``CrystalError`` where they share none.
     ``cache_folder`` is where embeddings of reference steps are kept; None keeps none.
     """
-    doc_ids = draw_items(cohort, limit)
+    if not cohort.shared:
+        raise CrystalError(
+            f"The runs of {cohort.task} share no item, so they cannot be ranked: "
+            f"{', '.join(run.label for run in cohort.runs)}; give runs over the same items."
+        )
+    doc_ids = draw_items(cohort.shared, limit)
     chains = read_cohort(cohort, doc_ids, progress)
     rows: list[dict[str, object]] = []
     checks: list[_Check] = []
@@ -105,7 +112,7 @@ def ablate(
 
 
 def _alpha(run: Run) -> float:
-    return float(fields(run.result.scorer).get("alpha", ALPHA))
+    return signed_number(run, "alpha", ALPHA)
 
 
 def _rows(
@@ -141,7 +148,7 @@ def _rank_correlation(x: Sequence[float], y: Sequence[float]) -> float:
 
 def _is_own(run: Run, encoder: str, tau: float) -> bool:
     parts = fields(run.result.scorer)
-    return parts.get("enc") == encoder and math.isclose(float(parts.get("tau", math.nan)), tau)
+    return parts.get("enc") == encoder and math.isclose(signed_number(run, "tau", math.nan), tau)
 
 
 def _reference(table: pd.DataFrame) -> Setting:

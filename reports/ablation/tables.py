@@ -42,6 +42,7 @@ def sentences(ablation: Ablation) -> list[str]:
     said = [
         f"{cohort.task}: {ablation.items:,}{part} items, {len(cohort.runs)} runs. Reference: {reference.encoder} at "
         f"{reference.tau:g}.",
+        *_lacking(ablation),
         *ablation.checks,
     ]
     ranking, wordings, orders = over_settings(ablation), over_prompts(ablation), by_both_orders(ablation)
@@ -58,6 +59,16 @@ def sentences(ablation: Ablation) -> list[str]:
         + (f" Nor are these comparable with the paper's ablation: {'; '.join(reasons)}." if reasons else "")
     )
     return said
+
+
+def _lacking(ablation: Ablation) -> list[str]:
+    known, shared = ablation.cohort.known, ablation.cohort.shared
+    if len(known) == len(shared):
+        return []
+    return [
+        f"Only the {len(shared):,} items that all runs have are taken, so that ranks are over the same ones; "
+        f"{len(known) - len(shared):,} more are not in every run's samples."
+    ]
 
 
 def to_csv(ablations: Sequence[Ablation]) -> str:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -145,6 +146,7 @@ def read_key(path: Path) -> Key:
             (str(draw.pop("id")), Draw(question="", predicted="", reference="", **draw)) for draw in stated.pop("draws")
         )
         key = Key(draws=draws, **{**stated, "scorers": tuple(stated["scorers"])})
+        _check_key(key)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CrystalError(
             f"{path} is no key of `crystal-eval agreement sample` ({type(error).__name__}: {error}); give --key the "
@@ -153,6 +155,16 @@ def read_key(path: Path) -> Key:
     if edition != EDITION:
         raise CrystalError(f"{path} was written by another version of this package; score it with that one.")
     return key
+
+
+def _check_key(key: Key) -> None:
+    """Raises ``ValueError`` or ``TypeError`` for numbers that are none."""
+    if not all(math.isfinite(number) for number in (key.tau, key.seed, key.items, key.of)):
+        raise ValueError("tau, seed, items and of are numbers")
+    for name, draw in key.draws:
+        if not (math.isfinite(draw.similarity) and math.isfinite(draw.weight) and draw.weight > 0):
+            raise ValueError(f"similarity and weight of {name} are numbers, the weight above 0")
+        hash((draw.kind, draw.model, draw.source, draw.doc_id))
 
 
 def find_key(labels: Sequence[Path]) -> Path:

@@ -165,14 +165,12 @@ def kappa(first: Sequence[bool], second: Sequence[bool], items: Sequence[int]) -
     >>> round(kappa([True, True, False, False], [True, False, False, False], [1, 2, 3, 4]).value, 3)
     0.5
     """
-    if not first:
-        return Kappa(None, None, None, 0)
+    if len(set(first)) < 2 or len(set(second)) < 2:
+        return Kappa(None, None, None, len(first))
     # By item the counts of: neither, second only, first only, both.
     cells = 2 * np.asarray(first, dtype=int) + np.asarray(second, dtype=int)
     counts = pd.crosstab(np.asarray(items), cells).reindex(columns=range(4), fill_value=0).to_numpy()
     [value] = kappa_of_counts(counts.sum(axis=0)[None])
-    if math.isnan(value):
-        return Kappa(None, None, None, len(first))
     generator = np.random.default_rng(SEED)
     drawn = generator.multinomial(len(counts), np.full(len(counts), 1 / len(counts)), size=RESAMPLES) @ counts
     found = kappa_of_counts(drawn)

@@ -21,7 +21,7 @@ function question(body) {
   if (body.question === undefined) {
     return create("p", { class: "blank", text: "Questions, pictures and texts are left out of this public page." });
   }
-  const words = create("div", { class: "question-words" }, foreign("p", body.question, { class: "question-text", limit: 3000 }));
+  const words = create("div", { class: "question-words" }, foreign("p", body.question, { class: "question-text" }));
   if (body.options.length) {
     const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     const options = body.options.map((option, place) =>
@@ -135,6 +135,7 @@ function drawCurves() {
 function drawCanal(place) {
   const body = viewed.board.bodies[viewed.item];
   const model = Number(place.dataset.model);
+  if (!body || !body.runs[model]) return; // another item is on its way
   const grid = place.closest(".chains");
   const chain = grid.querySelector(`.chain[data-model="${model}"]`);
   const reference = grid.querySelector(".reference");

@@ -14,22 +14,19 @@ const part = (name) => viewer.querySelector(`[data-part="${name}"]`);
 const readJson = (id) => JSON.parse(document.getElementById(id).textContent);
 
 const viewed = {
-  board: null, // data of the board: models, rows, bodies, chunk
+  board: null, // data of the board: models, rows, bodies, files
+  boards: new Map(), // boards by place, as far as they were opened
   pictures: null,
   found: [], // rows that pass the filters
   drawn: 0,
   item: null,
-  waiting: new Map(), // chunk file -> callbacks
+  waiting: new Map(), // file beside the page -> callbacks; its name tells the board too
 };
 
 function openBoard(place) {
-  const id = `items-${place}`;
   viewed.pictures = viewed.pictures || readJson("pictures");
-  viewed.board = { place, ...readJson(id) };
-  for (const row of viewed.board.rows) {
-    row.runs = row.runs.map((run) => run && { strict: run[0] === 1, paper: run[1] === 1, diagnosis: run[2], status: run[3], f1: run[4] });
-  }
-  viewed.board.byId = new Map(viewed.board.rows.map((row) => [row.id, row]));
+  if (!viewed.boards.has(place)) viewed.boards.set(place, readBoard(place));
+  viewed.board = viewed.boards.get(place);
   fillModels();
   fillChoice("source", unique(viewed.board.rows.map((row) => row.source)), (name) => name || "unknown");
   const runs = viewed.board.rows.flatMap((row) => row.runs.filter(Boolean));
@@ -40,6 +37,15 @@ function openBoard(place) {
   viewed.item = null;
   part("chosen").textContent = viewed.board.chosen;
   applyFilters();
+}
+
+function readBoard(place) {
+  const board = { place, ...readJson(`items-${place}`), loaded: new Set(), failed: new Set() };
+  for (const row of board.rows) {
+    row.runs = row.runs.map((run) => run && { strict: run[0] === 1, paper: run[1] === 1, diagnosis: run[2], status: run[3], f1: run[4] });
+  }
+  board.byId = new Map(board.rows.map((row) => [row.id, row]));
+  return board;
 }
 
 const unique = (values) => [...new Set(values)].sort();
@@ -97,7 +103,8 @@ function applyFilters() {
   viewed.found = found;
   viewed.drawn = 0;
   part("list").replaceChildren();
-  part("count").textContent = `${found.length.toLocaleString("en")} of ${viewed.board.rows.length.toLocaleString("en")} items`;
+  const searched = query ? loadForSearch(viewed.board) : "";
+  part("count").textContent = `${found.length.toLocaleString("en")} of ${viewed.board.rows.length.toLocaleString("en")} items${searched}`;
   const still = viewed.item !== null && found.some((row) => row.id === viewed.item);
   drawRows(still ? found.findIndex((row) => row.id === viewed.item) + 1 : 0);
   if (still) markCurrent();
@@ -150,7 +157,7 @@ function step(by) {
   const next = viewed.found[Math.max(0, Math.min(viewed.found.length - 1, place + by))];
   if (!next) return;
   const wasInList = part("list").contains(document.activeElement);
-  if (viewed.found.indexOf(next) >= viewed.drawn) drawRows();
+  if (viewed.found.indexOf(next) >= viewed.drawn) drawRows(viewed.found.indexOf(next) + 1);
   choose(next.id, { link: true });
   if (wasInList) part("list").querySelector("[aria-current]").focus({ preventScroll: true });
 }
@@ -161,9 +168,8 @@ function choose(id, { link = false } = {}) {
   viewed.item = id;
   markCurrent();
   if (link) writeLink();
-  const place = part("item");
   if (id === null) {
-    place.replaceChildren(create("p", { class: "blank", text: "No item passes these filters." }));
+    say("No item passes these filters.");
     return;
   }
   withBody(id, (body) => {
@@ -171,38 +177,67 @@ function choose(id, { link = false } = {}) {
   });
 }
 
-/* Bodies beside the page come in by script tags, which also work where a page is opened from disk. */
+function say(words) {
+  part("item").replaceChildren(create("p", { class: "blank", text: words }));
+}
+
 function withBody(id, use) {
   const board = viewed.board;
   if (board.bodies[id]) {
     use(board.bodies[id]);
     return;
   }
-  const file = board.files && board.files[Math.floor(board.rows.findIndex((row) => row.id === id) / board.a_file)];
+  const file = board.files[Math.floor(board.rows.findIndex((row) => row.id === id) / board.a_file)];
   if (!file) return;
-  const arrived = () => use(board.bodies[id]);
+  say("Loading …");
+  load(board, file, () => {
+    if (viewed.board !== board || viewed.item !== id) return;
+    if (board.bodies[id]) use(board.bodies[id]);
+    else say(`${file} could not be read; it has to lie beside this page, as crystal-eval report wrote it.`);
+  });
+}
+
+/* Bodies beside the page come in by script tags, which also work where a page is opened from disk. */
+function load(board, file, settled) {
   if (viewed.waiting.has(file)) {
-    viewed.waiting.get(file).push(arrived);
+    viewed.waiting.get(file).push(settled);
     return;
   }
-  viewed.waiting.set(file, [arrived]);
-  part("item").replaceChildren(create("p", { class: "blank", text: "Loading …" }));
-  const failed = () => {
+  viewed.waiting.set(file, [settled]);
+  const end = (known) => {
+    known.add(file);
+    const callbacks = viewed.waiting.get(file);
     viewed.waiting.delete(file);
-    part("item").replaceChildren(create("p", { class: "blank",
-      text: `${file} could not be read; it has to lie beside this page, as crystal-eval report wrote it.` }));
+    for (const callback of callbacks) callback();
   };
-  document.head.append(create("script", { src: file, onerror: failed }));
+  document.head.append(create("script", { src: file, onload: () => end(board.loaded), onerror: () => end(board.failed) }));
 }
 
 window.crystalItems = (file, bodies, pictures) => {
-  const board = viewed.board;
-  if (!board.files.includes(file)) return;
+  const board = [...viewed.boards.values()].find((known) => known.files.includes(file));
+  if (!board) return;
   Object.assign(board.bodies, bodies);
   Object.assign(viewed.pictures, pictures);
-  for (const use of viewed.waiting.get(file) || []) use();
-  viewed.waiting.delete(file);
+  for (const id of Object.keys(bodies)) delete board.byId.get(Number(id)).haystack;
 };
+
+/* Search is over the steps of all items, so it needs the files beside the page; says how many are still to come. */
+function loadForSearch(board) {
+  const missing = () => board.files.filter((file) => !board.loaded.has(file) && !board.failed.has(file));
+  const left = missing();
+  if (!board.searching) {
+    board.searching = left.length > 0;
+    for (const file of left) {
+      load(board, file, () => {
+        if (missing().length) return;
+        board.searching = false;
+        if (viewed.board === board) applyFilters();
+      });
+    }
+  }
+  if (left.length) return " so far; loading the steps of the others …";
+  return board.failed.size ? "; those beside the page that could not be read are not searched" : "";
+}
 
 /* ---- links and keys ---- */
 

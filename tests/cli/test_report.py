@@ -4,7 +4,8 @@ import pytest
 from lmms_eval_crystal.cli.main import app
 from lmms_eval_crystal.cli.report import _kin, _licence
 from lmms_eval_crystal.errors import CrystalError
-from studies import TALKERS, write_study
+from lmms_eval_crystal.reports.figures import registry
+from studies import TALKERS, Talker, write_study
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +21,7 @@ def report(*arguments: object) -> None:
     ("options", "sentence"),
     [
         (["--items", "some"], "neither a number of items nor `all`"),
+        (["--items", "²"], "neither a number of items nor `all`"),
         (["--items", "0"], "neither a number of items nor `all`"),
         (["--sound-f1", "2"], "give a number from 0 to 1"),
         (["--answers", "both"], "strict or paper"),
@@ -57,3 +59,19 @@ def test_each_task_comes_with_the_licence_of_its_data():
     assert "CC-BY-NC-SA-4.0" in " ".join(_licence({"crystal"}))
     assert "CC-BY-NC-SA-4.0" not in " ".join(_licence({"crystal_mini"}))
     assert len(_licence({"crystal_paper", "crystal_mini"})) == 2
+
+
+def test_names_that_look_like_markup_or_steer_the_terminal_are_printed_as_text(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(registry, "FIGURES", registry.FIGURES[:1])
+    write_study(tmp_path / "a", 6, [Talker("[/b]evil")], encoder="x[/b]y@1")
+    write_study(tmp_path / "b", 6, [Talker("red\x1b[31m")], encoder="z@1")
+    report(tmp_path, "-o", tmp_path / "out", "--public", "--items", "all")
+    out = capsys.readouterr().out
+    assert "[/b]evil reaches Match F1" in out
+    assert "red[31m reaches Match F1" in out
+    assert "\x1b" not in out
+
+
+def test_samples_are_no_dataset_for_thumbnails(folder, tmp_path):
+    with pytest.raises(CrystalError, match=r"has no column image.*--dataset"):
+        report(folder, "-o", tmp_path / "out", "--dataset", next(folder.rglob("*.jsonl")))

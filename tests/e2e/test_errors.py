@@ -28,7 +28,7 @@ def prompt_without_a_place(folder):
 DATA = {"CRYSTAL_DATASET": "data.parquet", "CRYSTAL_ENCODER": "minilm"}
 CASES = {
     "persona": (None, "crystal_mini", {}, "no persona nobody; choose persona= from oracle"),
-    "encoder": (None, "crystal_mini", {"CRYSTAL_ENCODER": "minlm"}, "neither a preset (distilroberta, minilm)"),
+    "encoder": (None, "crystal_mini", {"CRYSTAL_ENCODER": "minlm"}, "it is neither a preset (distilroberta, minilm"),
     "hub": (None, "crystal", {}, "accept its terms at https://huggingface.co/datasets/waybarrios/CRYSTAL"),
     "columns": (no_steps_column, "crystal", DATA, "no column reference_steps"),
     "image": (broken_image, "crystal", DATA, "The image of item 0 cannot be read"),

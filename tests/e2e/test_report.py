@@ -123,16 +123,51 @@ def test_an_item_beside_the_page_is_fetched_when_it_is_asked_for(full):
     assert page.locator(".chain .step").count() > 0
 
 
+def test_the_last_of_many_items_is_reached_by_one_key(full):
+    page = full.open()
+    page.locator(".row").first.focus()
+    page.keyboard.press("End")
+    page.wait_for_selector(f"h3:text-is('Item {FULL - 1}')")
+    assert page.evaluate("document.activeElement.dataset.item") == str(FULL - 1)
+
+
+def test_search_is_over_the_steps_of_items_beside_the_page_too(full):
+    page = full.open()
+    script = (full.file.parent / "items" / "0-060.js").read_text("utf-8")
+    doc_id, body = next(iter(json.loads("{" + script.partition(",{")[2].rpartition(",{")[0]).items()))
+    assert page.evaluate(f"viewed.board.bodies[{doc_id}] === undefined")
+    page.fill("[data-part=search]", body["runs"][0]["response"])
+    expect(page.locator("[data-part=count]")).to_have_text(f"{FULL // PART} of 6,372 items")
+    assert page.locator(f".row[data-item='{doc_id}']").count() == 1
+
+
+def test_an_item_that_arrives_after_its_board_was_left_is_not_shown_on_another(browser, tmp_path):
+    write_study(tmp_path / "in" / "a", 310, TALKERS[:1])
+    write_study(tmp_path / "in" / "b", 310, TALKERS[1:2], encoder="other@1")
+    reader = Reader(browser, report(tmp_path, "--items", "all"))
+    page = reader.open()
+    absent = "viewed.board.rows.find((row) => !viewed.board.bodies[row.id]).id"
+    assert page.evaluate(f"choose({absent}), part('item').textContent") == "Loading …"
+    shown = page.evaluate("showBoard(1), viewed.item")
+    page.wait_for_function("viewed.waiting.size === 0")
+    assert item(page) == f"Item {shown}"
+    again = f"showBoard(0), showBoard(1), choose({absent}), [viewed.item, viewed.board.models[0]]"
+    wanted, model = page.evaluate(again)
+    page.wait_for_selector(f"h3:text-is('Item {wanted}')")
+    assert page.locator(".verdict h4").inner_text() == model
+    assert not reader.faults
+
+
 def test_sorting_follows_the_heading_and_says_so(hostile):
     page = hostile.open()
     accuracy = page.locator("#table-0 .sort", has_text="Accuracy")
     accuracy.click()
-    assert column(page, 2) == sorted(column(page, 2), key=float, reverse=True)
+    assert column(page, 3) == sorted(column(page, 3), key=float, reverse=True)
     assert accuracy.locator("xpath=ancestor::th").get_attribute("aria-sort") == "descending"
     accuracy.press("Enter")
-    assert column(page, 2) == sorted(column(page, 2), key=float)
+    assert column(page, 3) == sorted(column(page, 3), key=float)
     page.locator("#table-0 .sort", has_text="Recall").click()
-    assert column(page, 3, 1) == sorted(column(page, 3, 1), key=float, reverse=True)
+    assert column(page, 4, 1) == sorted(column(page, 4, 1), key=float, reverse=True)
     assert page.locator("#table-0 th[aria-sort]").count() == 1
 
 
@@ -153,7 +188,7 @@ def test_a_table_exports_what_it_shows(hostile):
         page.click("[data-csv=table-0]:not([data-copy])")
     rows = list(csv.DictReader(io.StringIO(Path(waited.value.path()).read_text("utf-8"))))
     assert [row["match_f1"] for row in rows] == column(page, 1)
-    assert [row["recall"] for row in rows] == column(page, 3, 1)
+    assert [row["recall"] for row in rows] == column(page, 4, 1)
     assert {row["model"].lstrip("'") for row in rows} == set(column(page, 0))
 
 

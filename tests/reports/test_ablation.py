@@ -1,6 +1,8 @@
 """Runs scored again: the same numbers where nothing changed, and what becomes of the ranking."""
 
 import json
+import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +17,7 @@ from lmms_eval_crystal.metrics import EmbeddingTable, StepEncoder, score_items
 from lmms_eval_crystal.reports.ablation.measure import ablate
 from lmms_eval_crystal.reports.ablation.rankings import over_prompts, over_settings
 from lmms_eval_crystal.reports.ablation.stability import in_words, rank_stability
+from lmms_eval_crystal.reports.ablation.tables import sentences
 from lmms_eval_crystal.reports.chains import cohorts, draw_items, read_chains
 from lmms_eval_crystal.reports.encoders import open_encoders, own_encoder
 from lmms_eval_crystal.reports.study import load_study
@@ -116,12 +119,12 @@ def test_an_encoder_embeds_each_different_text_once_for_all_runs_and_thresholds(
 
 
 def test_a_limit_draws_the_same_items_for_all_runs_from_all_over_the_data(cohort):
-    drawn = draw_items(cohort, 10)
+    drawn = draw_items(cohort.known, 10)
     assert len(set(drawn)) == 10
     assert drawn != list(range(10))
     assert all([one.doc_id for one in read_chains(run, drawn)] == drawn for run in cohort.runs)
-    assert draw_items(cohort, 10) == drawn
-    assert set(draw_items(cohort, 5)) < set(drawn)
+    assert draw_items(cohort.known, 10) == drawn
+    assert set(draw_items(cohort.known, 5)) < set(drawn)
 
 
 def test_few_models_get_no_rank_correlation_and_are_told_why(ablation):
@@ -247,3 +250,43 @@ def test_the_command_prints_and_writes_tables_and_figure(folder, tmp_path, capsy
     drawing = (out / "ablation.svg").read_text("utf-8")
     assert all(text in drawing for text in ("Reasoner-7B", "Precision", "words", "bert", "0.35"))
     assert (out / "ablation.png").read_bytes().startswith(b"\x89PNG")
+
+
+def copied(folder, target, change):
+    """The study with the lines of Guesser's samples as ``change`` gives them."""
+    shutil.copytree(folder, target)
+    file = next(target.rglob("org__Guesser-8B/*.jsonl"))
+    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    file.write_text("".join(json.dumps(line) + "\n" for line in change(lines)), "utf-8")
+    return cohorts(load_study([target]))[0][0]
+
+
+def test_runs_are_ranked_over_the_items_that_all_of_them_have(folder, words, tmp_path):
+    few = ablate(copied(folder, tmp_path / "few", lambda lines: lines[5:12]), [words], TAUS)
+    assert few.items == 7
+    assert set(few.table["items"]) == {7}
+    assert "Only the 7 items that all runs have are taken" in " ".join(sentences(few))
+    apart = copied(folder, tmp_path / "none", lambda lines: [{**line, "doc_id": line["doc_id"] + 99} for line in lines])
+    with pytest.raises(CrystalError, match="share no item"):
+        ablate(apart, [words], TAUS)
+
+
+def test_steps_that_are_no_texts_or_cannot_be_encoded_end_nothing(folder, words, tmp_path):
+    def odd(lines):
+        lines[0]["crystal"]["predicted_steps"] = ["a", None, 3, ["x"], "\ud800"]
+        lines[1]["crystal"]["predicted_steps"] = None
+        lines[2]["crystal"]["predicted_steps"] = "abc"
+        return lines
+
+    found = ablate(copied(folder, tmp_path / "odd", odd), [words], TAUS)
+    assert found.items == 19
+
+
+@pytest.mark.parametrize(("name", "value"), [("alpha", "x"), ("tau", "y"), ("alpha", "nan")])
+def test_a_signature_whose_number_is_none_is_refused(folder, words, tmp_path, name, value):
+    cohort = copied(folder, tmp_path / "copy", lambda lines: lines)
+    run = cohort.runs[0]
+    scorer = re.sub(rf"{name}:[^|]*", f"{name}:{value}", run.result.scorer)
+    broken = replace(run, result=replace(run.result, scorer=scorer))
+    with pytest.raises(CrystalError, match=f"states {name} as '{value}'.*no number"):
+        ablate(replace(cohort, runs=(broken, *cohort.runs[1:])), [words], TAUS)

@@ -252,6 +252,10 @@ def test_scores_from_elsewhere_are_read_with_the_scale_that_they_show(write):
         ("model,benchmark,score,scale\na,b,61,1\n", "score of 61 on a scale of 1"),
         ("model,benchmark,score\n,b,1\n", "Line 2 of .* names no model"),
         ("model,benchmark,score\na,mmmu_val,1\na,MMMU (val),2\n", "two scores of 'a'"),
+        ("model,benchmark,score\na,mmmu_val,71,5\nb,mmmu_val,60,1\n", "Line 2 of .* has 4 cells and the heading 3"),
+        ("model,benchmark,score\na,mmmu_val,71.5\n\nb,mmmu_val,60,\n", "Line 4 of .* write numbers with a point"),
+        ("model,benchmark,score\na,mmmu_val\n", "Line 2 of .* has 2 cells"),
+        ("model,Model,benchmark,score\na,a,mmmu_val,1\n", "two columns 'model'"),
     ],
 )
 def test_a_file_of_scores_that_cannot_be_right_is_refused_in_a_sentence(write, text, message):
@@ -274,6 +278,7 @@ def test_a_model_is_found_under_all_its_names(write):
     [
         ("- a\n- b\n", "no mapping"),
         ("a: [b\n", "cannot be read"),
+        ("[" * 5000, "cannot be read"),
         ("a: {b: c}\n", "aliases of 'a'"),
         ("a: [x]\nb: [X]\n", "'X' to 'a' and to 'b'"),
     ],

@@ -1,8 +1,9 @@
 """Other benchmarks beside a board: columns, scores from elsewhere, and what the two rankings say."""
 
 import pytest
+from lmms_eval_crystal.errors import CrystalError
 from lmms_eval_crystal.reports.benchmarks import Score
-from lmms_eval_crystal.reports.elsewhere import elsewhere, scores_of
+from lmms_eval_crystal.reports.elsewhere import elsewhere, scores_of, unused_scores
 from lmms_eval_crystal.reports.statistics import compare_models
 from lmms_eval_crystal.reports.study import load_study
 from studies import Talker, write_study
@@ -69,3 +70,16 @@ def test_a_rank_correlation_needs_six_models(board, tmp_path):
     talkers = [Talker(f"org/M{place}", recall=0.2 + 0.1 * place, right=0.1 * place) for place in range(6)]
     others = {talker.model: {"mmmu_val": {"mmmu_acc,none": 0.3 + 0.01 * place}} for place, talker in enumerate(talkers)}
     assert any("Kendall's tau" in sentence for sentence in seen(board_of(tmp_path, talkers, others)).sentences)
+
+
+def test_a_model_that_is_on_no_board_is_named(board):
+    outside = {"ORG/sound": [], "Lucky": [], "org/Absent": []}
+    [note] = unused_scores([board], outside, {})
+    assert note.startswith("org/Absent has scores from elsewhere and no results here")
+    assert unused_scores([board], outside, {"org/absent": "org/Sound", "org/sound": "org/Sound"}) == []
+
+
+def test_two_scores_under_two_names_of_one_model_are_refused(board):
+    outside = {name: [Score("x", "X", "score", value, 1.0)] for name, value in (("org/Sound", 0.7), ("ORG/sound", 0.6))}
+    with pytest.raises(CrystalError, match="org/Sound has two scores for 'X'"):
+        scores_of(board, outside, {})

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lmms_eval_crystal.reports.benchmarks import Score
+from lmms_eval_crystal.reports.boards import matrices
 from lmms_eval_crystal.reports.diagnosis import diagnose
 from lmms_eval_crystal.reports.elsewhere import elsewhere
 from lmms_eval_crystal.reports.exports import leaderboard_table, write_exports
@@ -252,3 +253,12 @@ def test_a_board_without_samples_or_with_one_model_has_no_comparison(tmp_path):
     assert "### Comparison" not in to_markdown([made])
     assert "reaches Match F1" in to_markdown([made])
     assert len(read_back([made])) == 1
+
+
+def test_an_interval_without_ends_is_said_in_words(tmp_path):
+    finding = find_out(write_study(tmp_path, items=4, talkers=TALKERS[:2]))
+    text = to_markdown([finding])
+    assert "| too few images |" in text
+    assert "inf" not in text
+    cell = matrices(finding.comparisons)[0].rows[0][1]
+    assert (cell.low, cell.high) == ("", "")

@@ -1,5 +1,7 @@
 """What the first screen says: the headline, the best marks, the flags."""
 
+import json
+
 import pandas as pd
 import pytest
 from lmms_eval_crystal.reports.leaderboard import (
@@ -40,6 +42,11 @@ def compared(board, p_holm=0.001, items=40):
     return pd.DataFrame(rows)
 
 
+def compared_f1(board):
+    first, second = (run.label for run in board.runs)
+    return pd.DataFrame([comparison("match_f1", first, second, 0.1)])
+
+
 def test_the_headline_names_who_leads_with_the_interval_of_the_closest_follower(board):
     text = headline(board, compared(board))
     f1 = [run.mean("match_f1").mean for run in board.runs]
@@ -57,7 +64,32 @@ def test_a_lead_that_is_not_established_is_not_claimed(board):
 def test_without_shared_items_the_highest_is_named_and_called_untested(board):
     text = headline(board, compared(board, items=0))
     assert "has the highest Match F1" in text
-    assert "untested" in text
+    assert "untested: no shared items" in text
+
+
+def test_without_samples_the_highest_is_untested_for_want_of_them(tmp_path):
+    write_study(tmp_path, items=12)
+    next((tmp_path / "org__Guesser-8B").glob("*.jsonl")).unlink()
+    board = load_study([tmp_path]).boards[0]
+    assert "untested: for want of samples" in headline(board, pd.DataFrame(columns=["metric", "first", "second"]))
+
+
+def test_a_lead_that_the_shared_items_turn_round_is_a_disagreement_and_no_lead(board):
+    turned = compared(board).assign(difference=-0.2, low=-0.22, high=-0.18)
+    text = headline(board, turned)
+    assert "leads" not in text
+    assert "ahead on the shared items: results and samples disagree" in text
+
+
+def test_a_mean_that_runs_lack_is_not_compared(tmp_path):
+    write_study(tmp_path, items=12, talkers=TALKERS[:2])
+    for count, file in enumerate(sorted(tmp_path.rglob("*_results.json"))):
+        results = json.loads(file.read_text("utf-8"))
+        results["crystal"]["crystal"]["metrics"]["accuracy"]["mean"] = float("nan")
+        file.write_text(json.dumps(results), "utf-8")
+        board = load_study([tmp_path]).boards[0]
+        text = headline(board, compared_f1(board))
+        assert ("only org/Reasoner-7B has a mean of accuracy", "no run has a mean of accuracy")[count] in text
 
 
 def test_one_model_gets_a_sentence_of_its_own(tmp_path):

@@ -147,15 +147,28 @@ def test_a_public_page_has_numbers_and_no_texts(made, tmp_path):
     assert cells(public, run.label) == cells(html, run.label)
 
 
-def test_a_public_page_does_not_tell_in_which_folders_its_input_lay(tmp_path):
-    write_study(tmp_path / "in", items=12, talkers=TALKERS[:2])
-    next((tmp_path / "in").rglob("*_samples_*")).unlink()
-    study = load_study([tmp_path / "in"])
+def test_a_public_page_tells_neither_folders_nor_contents_of_its_input(tmp_path):
+    secret = tmp_path / "my secret folder"
+    write_study(secret, items=12)
+    no_samples, torn, gone = sorted(secret.rglob("*.jsonl"))
+    no_samples.unlink()
+    torn.write_text(torn.read_text("utf-8") + '{"torn\n', "utf-8")
+    gone.unlink()
+    gone.mkdir()
+    mean = {"mean": "What is hidden?"}
+    (secret / "a_results.json").write_text(json.dumps({"crystal": {"crystal": {"metrics": {"match_f1": mean}}}}))
+    (secret / "b_results.json").write_text(json.dumps({"results": {"mmmu_val": {"mmmu_acc,none": "What is hidden?"}}}))
+    (secret / "c_results.json").write_text("{}")
+    study = load_study([secret])
+    assert len(study.notes) >= 6
     for public in (False, True):
         write_report(study, tmp_path / "out", Options(public=public))
-        html = (tmp_path / "out" / "report.html").read_text("utf-8")
-        assert "has results of crystal and no samples beside" in html
-        assert (str(tmp_path) in html) is not public
+        for name in ("report.html", "report.md", "leaderboard.csv", "leaderboard.tex"):
+            text = (tmp_path / "out" / name).read_text("utf-8")
+            assert not public or not [word for word in ("secret", str(tmp_path), "What is hidden") if word in text]
+        page = (tmp_path / "out" / "report.html").read_text("utf-8")
+        assert "a_results.json" in page
+        assert ("my secret folder" in page and "What is hidden" in page) is not public
 
 
 def test_all_items_lie_beside_the_page(tmp_path):

@@ -80,6 +80,17 @@ FOREIGN = {
     "a score above 1": lambda sample: sample.update(recall=1.5),
     "words as a score": lambda sample: sample.update(precision="high"),
     "steps that are one string": lambda sample: sample["crystal"].update(reference_steps="one step"),
+    "steps of the model that are one string": lambda sample: sample["crystal"].update(predicted_steps="one step"),
+    "steps of the model that are a number": lambda sample: sample["crystal"].update(predicted_steps=5),
+    "pairs that are none": lambda sample: sample["crystal"].update(pairs=[1, 2]),
+    "a pair of words": lambda sample: sample["crystal"].update(pairs=[["a", "b", "c"]]),
+    "a pair without a similarity": lambda sample: sample["crystal"].update(pairs=[[0, 0, None]]),
+    "a pair of NaN": lambda sample: sample["crystal"].update(pairs=[[0, 0, float("nan")]]),
+    "a pair of four": lambda sample: sample["crystal"].update(pairs=[[0, 0, 0.5, 1]]),
+    "a pair at half a step": lambda sample: sample["crystal"].update(pairs=[[0, 0.5, 0.5]]),
+    "a doc_id that is a fraction": lambda sample: sample.update(doc_id=2.7),
+    "a doc_id that is a truth value": lambda sample: sample.update(doc_id=True),
+    "a doc_id that JavaScript cannot tell from the next": lambda sample: sample.update(doc_id=2**53 + 1),
     "no pairs": lambda sample: sample["crystal"].update(pairs=None),
 }
 
@@ -99,6 +110,10 @@ def test_a_line_that_is_no_sample_of_ours_is_left_out_and_named(change, damage):
     samples = change(damage)
     assert list(samples.items.index) == [0, 1, 3, 4, 5, 6, 7]
     assert "without the scores of CRYSTAL (line 3)" in samples.problems[0]
+
+
+def test_a_doc_id_may_be_written_in_digits(change):
+    assert list(change(lambda sample: sample.update(doc_id="2")).items.index) == list(range(8))
 
 
 def test_what_an_item_lacks_is_missing_and_not_zero(change):

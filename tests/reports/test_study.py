@@ -140,3 +140,13 @@ def test_rows_of_a_board_have_names_of_their_own(tmp_path, models, names):
 
 def test_fields_of_a_signature_by_name():
     assert fields("crystal|v:1|enc:a/b@main|tau:0.35") == {"v": "1", "enc": "a/b@main", "tau": "0.35"}
+
+
+def test_means_that_the_samples_do_not_have_are_said(tmp_path):
+    write_study(tmp_path, items=20, talkers=TALKERS[:1])
+    results = next(tmp_path.rglob("*_results.json"))
+    written = json.loads(results.read_text("utf-8"))
+    written["crystal"]["crystal"]["metrics"]["match_f1"]["mean"] += 2e-6
+    results.write_text(json.dumps(written), "utf-8")
+    [note] = load_study([tmp_path]).notes
+    assert "has other means than the results beside it say (match_f1)" in note

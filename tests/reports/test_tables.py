@@ -4,8 +4,12 @@ import json
 from io import StringIO
 
 import pytest
+from lmms_eval_crystal.cli.reading import show as show_grids
+from lmms_eval_crystal.cli.table import show
 from lmms_eval_crystal.errors import CrystalError
+from lmms_eval_crystal.reports.grid import Grid
 from lmms_eval_crystal.reports.load import load_results
+from lmms_eval_crystal.reports.plain import one_line
 from lmms_eval_crystal.reports.tables import blocks
 from rich.console import Console
 
@@ -105,3 +109,30 @@ def test_a_file_of_another_shape_is_named(tmp_path, content):
 def test_a_path_that_is_not_there_is_named(tmp_path):
     with pytest.raises(CrystalError, match="nowhere does not exist"):
         load_results([tmp_path / "nowhere"])
+
+
+HOSTILE = ("[/b]evil", "a\x1b[31mred\x07", "two\nlines", "lone\ud800 one")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_is_neither_markup_nor_steers_the_terminal(write, tmp_path, name, capsys):
+    write("1", section(model=name), task="crystal[red]")
+    write("2", section(model=name, generation="prompt:bb|scripted:no"), task="crystal[red]")
+    show(load_results([tmp_path]))
+    grid = Grid(name, [name], [[name]])
+    show_grids([grid], [name])
+    out = capsys.readouterr().out
+    plain = one_line(name)
+    assert f"{plain} (1)" in out
+    assert "crystal[red]: macro means" in out
+    assert out.count(f"\n{plain}") >= 2
+    assert not [sign for sign in out if sign < " " and sign != "\n"]
+
+
+@pytest.mark.parametrize("task", ["../../pwned", "a/b", "nul\0"])
+def test_a_task_that_is_a_path_is_no_task(write, tmp_path, task):
+    write("1", section())
+    write("2", section(), task=task, folder="other")
+    found = load_results([tmp_path])
+    assert [result.task for result in found.results] == ["crystal"]
+    assert "a task whose name is a path" in found.problems[0]

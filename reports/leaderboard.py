@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from .statistics import ESTABLISHED, comparison_of
+from .statistics import ESTABLISHED, comparison_of, too_few
 from .study import Board, Run, fields
 
 #: Shares from which a flag is raised: fewer truncated or unusable responses move a mean by less than its interval.
@@ -85,10 +85,13 @@ def headline(board: Board, comparisons: pd.DataFrame) -> str:
         interval = "" if only.low is None or only.high is None else f" [{only.low:.3f}, {only.high:.3f}]"
         return f"{runs[0].label} reaches Match F1 {shown(only.mean, 3)}{interval} over {board.items:,} items."
     parts = [
-        _lead(runs, metric, title, comparisons)
+        f"too few items to establish a difference of {title} among so many models"
+        if len(runs) > 1 and not comparisons.empty and too_few(comparisons, metric)
+        else _lead(runs, metric, title, comparisons)
         for metric, title in (("match_f1", "Match F1"), ("accuracy", "accuracy"))
     ]
-    return "; ".join(parts) + "."
+    sentence = "; ".join(parts) + "."
+    return sentence[0].upper() + sentence[1:] if sentence.startswith("too few") else sentence
 
 
 def _lead(runs: Sequence[Run], metric: str, title: str, comparisons: pd.DataFrame) -> str:

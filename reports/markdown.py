@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from .beyond_length import HEADS, READING, length_rows
+from .boards import p_printed
 from .finding import Finding
 from .gfm import bullets, escape, fenced, table
 from .leaderboard import COLUMNS, Column, best, differences_between_rows, differences_from_paper, shown
@@ -150,7 +151,7 @@ def _pair(row: dict) -> list[str]:
         *names,
         f"{row['difference']:+.3f}",
         f"[{row['low']:+.3f}, {row['high']:+.3f}]",
-        f"{row['p_holm']:.4f}",
+        p_printed(row["p_holm"]),
         "yes" if row["p_holm"] <= ESTABLISHED else "no",
         shown(row["smallest"], 3),
         f"{row['items']:,}",

@@ -23,7 +23,7 @@ def board(tmp_path):
 
 def comparison(metric, first, second, difference, p_holm=0.001, items=40):
     row = {"metric": metric, "first": first, "second": second, "difference": difference, "p_holm": p_holm}
-    return {**row, "low": difference - 0.02, "high": difference + 0.02, "items": items}
+    return {**row, "low": difference - 0.02, "high": difference + 0.02, "items": items, "images": items}
 
 
 def compared(board, p_holm=0.001, items=40):
@@ -52,6 +52,12 @@ def test_a_lead_that_is_not_established_is_not_claimed(board):
     text = headline(board, compared(board, p_holm=0.4))
     assert "org/Reasoner-7B, org/Guesser-8B and other/Talker-3B cannot be told apart at the top of Match F1" in text
     assert "leads" not in text
+
+
+def test_too_few_items_are_not_called_a_draw(board):
+    assert headline(board, compared(board, p_holm=1, items=4)).startswith(
+        "Too few items to establish a difference of Match F1 among so many models; too few items "
+    )
 
 
 def test_without_shared_items_the_highest_is_named_and_called_untested(board):

@@ -74,6 +74,11 @@ def contenders(board: Board) -> Sequence[Run]:
     return models if len(models) > 1 else board.runs
 
 
+def leaves_out_stand_ins(board: Board) -> bool:
+    """Whether there are scripted stand-ins that can neither lead nor be marked as best."""
+    return len(contenders(board)) < len(board.runs)
+
+
 def headline(board: Board, comparisons: pd.DataFrame) -> str:
     """One sentence that says who leads, and whether it is established.
 
@@ -83,15 +88,30 @@ def headline(board: Board, comparisons: pd.DataFrame) -> str:
     if len(runs) == 1:
         only = runs[0].result.metrics["match_f1"]
         interval = "" if only.low is None or only.high is None else f" [{only.low:.3f}, {only.high:.3f}]"
-        return f"{runs[0].label} reaches Match F1 {shown(only.mean, 3)}{interval} over {board.items:,} items."
+        name = f"{runs[0].label} (a scripted stand-in)" if runs[0].result.scripted else runs[0].label
+        return f"{name} reaches Match F1 {shown(only.mean, 3)}{interval} over {board.items:,} items."
     parts = [
-        f"too few items to establish a difference of {title} among so many models"
+        f"none can be shown to lead {title} (too few items to establish a difference)"
         if len(runs) > 1 and not comparisons.empty and too_few(comparisons, metric)
         else _lead(runs, metric, title, comparisons)
         for metric, title in (("match_f1", "Match F1"), ("accuracy", "accuracy"))
     ]
     sentence = "; ".join(parts) + "."
-    return sentence[0].upper() + sentence[1:] if sentence.startswith("too few") else sentence
+    if among := _among(board):
+        return f"{among}, {sentence}"
+    return sentence[0].upper() + sentence[1:] if sentence.startswith("none ") else sentence
+
+
+def _among(board: Board) -> str:
+    """Whom a headline is about, where some rows are scripted stand-ins; else empty."""
+    scripted = sum(run.result.scripted for run in board.runs)
+    models = len(board.runs) - scripted
+    if not scripted:
+        return ""
+    if leaves_out_stand_ins(board):
+        return f"Of the {models} models (scripted stand-ins aside)"
+    stand_ins = f"{scripted} scripted stand-in{'s' if scripted > 1 else ''}"
+    return f"Of the one model and {stand_ins}" if models else f"Of the {stand_ins}"
 
 
 def _lead(runs: Sequence[Run], metric: str, title: str, comparisons: pd.DataFrame) -> str:

@@ -7,7 +7,15 @@ from .beyond_length import HEADS, READING, length_rows
 from .boards import p_printed
 from .finding import Finding
 from .gfm import bullets, escape, fenced, table
-from .leaderboard import COLUMNS, Column, best, differences_between_rows, differences_from_paper, shown
+from .leaderboard import (
+    COLUMNS,
+    Column,
+    best,
+    differences_between_rows,
+    differences_from_paper,
+    leaves_out_stand_ins,
+    shown,
+)
 from .plain import one_line
 from .statistics import COMPARED, ESTABLISHED
 from .study import Run
@@ -96,8 +104,9 @@ def _cell(run: Run, column: Column, leads: bool) -> str:
 
 def _explained(finding: Finding) -> list[str]:
     explained = "; ".join(f"{escape(column.title)}: {escape(column.meaning)}" for column in _columns(finding))
+    aside = ", scripted stand-ins aside" if leaves_out_stand_ins(finding.board) else ""
     return [
-        f"{explained}. In bold the best of a column where higher is better; in square brackets the 95 % bootstrap "
+        f"{explained}. In bold the best of a column where higher is better{aside}; in square brackets the 95 % bootstrap "
         "interval over items, in round ones the number of items behind a value. Other benchmarks as they print their "
         "scores."
     ]

@@ -18,7 +18,7 @@ from .beyond_length import HEADS, READING, Row
 from .boards import MARKS, DiagnosedRun, Flags, Matrix
 from .diagnosis import DIAGNOSES, Thresholds
 from .inline import inline_json
-from .leaderboard import COLUMNS, Column, differences_between_rows, differences_from_paper, shown
+from .leaderboard import COLUMNS, Column, differences_between_rows, differences_from_paper, leaves_out_stand_ins, shown
 from .paper import NOTE as PAPER_NOTE
 from .screen import Slopes, Table
 from .study import Board
@@ -67,6 +67,11 @@ class Panel:
     def from_paper(self) -> list[str]:
         """Why its rows are not comparable with the paper's table."""
         return differences_from_paper(self.board)
+
+    @property
+    def stand_ins_aside(self) -> bool:
+        """Whether scripted stand-ins have no part in the best marks."""
+        return leaves_out_stand_ins(self.board)
 
     @property
     def has_paper(self) -> bool:

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from lmms_eval_crystal.reports.benchmarks import Score
+from lmms_eval_crystal.reports.boards import p_printed
 from lmms_eval_crystal.reports.diagnosis import diagnose
 from lmms_eval_crystal.reports.elsewhere import elsewhere
-from lmms_eval_crystal.reports.boards import p_printed
 from lmms_eval_crystal.reports.exports import leaderboard_table, write_exports
 from lmms_eval_crystal.reports.figures import FIGURES, Exhibit, draw_figures
 from lmms_eval_crystal.reports.finding import Finding

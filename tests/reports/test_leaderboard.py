@@ -1,5 +1,7 @@
 """What the first screen says: the headline, the best marks, the flags."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 from lmms_eval_crystal.reports.leaderboard import (
@@ -9,6 +11,7 @@ from lmms_eval_crystal.reports.leaderboard import (
     differences_from_paper,
     flags,
     headline,
+    leaves_out_stand_ins,
 )
 from lmms_eval_crystal.reports.study import load_study
 from studies import TALKERS, Talker, write_study
@@ -56,8 +59,27 @@ def test_a_lead_that_is_not_established_is_not_claimed(board):
 
 def test_too_few_items_are_not_called_a_draw(board):
     assert headline(board, compared(board, p_holm=1, items=4)).startswith(
-        "Too few items to establish a difference of Match F1 among so many models; too few items "
+        "None can be shown to lead Match F1 (too few items to establish a difference); none "
     )
+
+
+def with_stand_ins(board, *labels):
+    """The board with some of its rows written by scripted stand-ins."""
+    rows = [replace(run, result=replace(run.result, scripted=run.label in labels)) for run in board.runs]
+    return replace(board, runs=tuple(rows))
+
+
+def test_the_headline_says_whom_it_is_about_where_stand_ins_are_on_the_board(board):
+    models = with_stand_ins(board, "other/Talker-3B")
+    assert headline(models, compared(models)).startswith(
+        "Of the 2 models (scripted stand-ins aside), org/Reasoner-7B leads Match F1"
+    )
+    assert leaves_out_stand_ins(models)
+    few = with_stand_ins(board, "other/Talker-3B", "org/Guesser-8B")
+    assert headline(few, compared(few)).startswith("Of the one model and 2 scripted stand-ins, ")
+    none = with_stand_ins(board, *(run.label for run in board.runs))
+    assert headline(none, compared(none)).startswith("Of the 3 scripted stand-ins, ")
+    assert not leaves_out_stand_ins(board) and not leaves_out_stand_ins(few)
 
 
 def test_without_shared_items_the_highest_is_named_and_called_untested(board):

@@ -106,9 +106,9 @@ def _explained(finding: Finding) -> list[str]:
     explained = "; ".join(f"{escape(column.title)}: {escape(column.meaning)}" for column in _columns(finding))
     aside = ", scripted stand-ins aside" if leaves_out_stand_ins(finding.board) else ""
     return [
-        f"{explained}. In bold the best of a column where higher is better{aside}; in square brackets the 95 % bootstrap "
-        "interval over items, in round ones the number of items behind a value. Other benchmarks as they print their "
-        "scores."
+        f"{explained}. In bold the best of a column where higher is better{aside}; in square brackets the 95 % "
+        "bootstrap interval over items, in round ones the number of items behind a value. Other benchmarks as they "
+        "print their scores."
     ]
 
 

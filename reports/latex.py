@@ -187,7 +187,7 @@ def _caption(finding: Finding) -> str:
         unmarked = ", which bold leaves aside" if leaves_out_stand_ins(board) else ""
         words.append(f"An asterisk marks scripted stand-ins{unmarked}.")
     if between := differences_between_rows(board):
-        words.append(f"Compare the rows with care, they differ in {escape('; '.join(between))}.")
+        words.append(f"Compare the rows with care: {escape('; '.join(between))}.")
     if from_paper := differences_from_paper(board):
         words.append(f"Not comparable with the paper's table: {escape('; '.join(from_paper))}.")
     words.append(f"Scorer: \\texttt{{{breakable(board.scorer)}}}.")

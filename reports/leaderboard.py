@@ -1,6 +1,7 @@
 """The first screen of a report in words and numbers: columns, cells, best marks, the headline and the red flags."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -154,23 +155,48 @@ def _names(labels: Sequence[str]) -> str:
     return ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]
 
 
-#: Fields of the generation signature in which the rows of one board should agree.
+#: Fields of the generation signature in which the rows of one board should agree, and how a row that does not is told.
 GENERATION = {
-    "prompt": "prompts",
-    "system": "system prompts",
-    "tokens": "token budgets",
-    "temperature": "temperatures",
+    "prompt": "prompt {own} instead of {usual}",
+    "system": "system prompt {own} instead of {usual}",
+    "tokens": "{own} instead of {usual} tokens",
+    "temperature": "temperature {own} instead of {usual}",
 }
 
 
 def differences_between_rows(board: Board) -> list[str]:
-    """In what the generation of a board's rows differs, in words; empty where they may be compared with each other."""
-    found = []
-    for name, plural in GENERATION.items():
-        values = {fields(run.result.generation).get(name, "unknown") for run in board.runs}
-        if len(values) > 1:
-            found.append(f"{plural} {', '.join(sorted(values))}")
+    """The rows whose generation is not that of most, and in what; empty where all may be compared with each other."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for run in board.runs:
+        said = fields(run.result.generation)
+        alike.setdefault(tuple(said.get(name, "unknown") for name in GENERATION), []).append(run.label)
+    # Of groups of one size the first, which has the best row.
+    usual, those = max(alike.items(), key=lambda group: len(group[1]))
+    odd = {made: labels for made, labels in alike.items() if made != usual}
+    found = [f"{_names(labels)} had {_and(_unusual(made, usual))}" for made, labels in odd.items()]
+    if len(found) > NAMES_SHOWN:
+        left = sum(len(labels) for labels in list(odd.values())[NAMES_SHOWN:])
+        found = [*found[:NAMES_SHOWN], f"{left} more differ in other ways"]
+    if found and len(those) > 1:
+        found.append("the others are alike")
     return found
+
+
+def _unusual(made: Sequence[str], usual: Sequence[str]) -> list[str]:
+    return [
+        words.format(own=_grouped(own), usual=_grouped(other))
+        for words, own, other in zip(GENERATION.values(), made, usual, strict=True)
+        if own != other
+    ]
+
+
+def _grouped(value: str) -> str:
+    """A number of tokens with its thousands; hashes and words as they are."""
+    return f"{int(value):,}" if re.fullmatch(r"[1-9]\d{3,6}", value) else value
+
+
+def _and(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
 
 
 def differences_from_paper(board: Board) -> list[str]:
@@ -197,7 +223,7 @@ def flags(board: Board, kin: Callable[[str], str | None] = lambda model: None) -
         found.append(Flag("", "Part of the data", f"{board.items:,} of {board.of:,} items: not the benchmark's score."))
     between = differences_between_rows(board)
     if between:
-        found.append(Flag("", "Rows made differently", f"The rows differ in {'; '.join(between)}."))
+        found.append(Flag("", "Rows made differently", f"{'; '.join(between)}."))
     for run in board.runs:
         found += [Flag(run.label, title, text) for title, text in _flags(run, kin(run.result.model))]
     return found
@@ -234,7 +260,9 @@ def _flags(run: Run, kin: str | None) -> Iterable[tuple[str, str]]:
     ordered = run.mean("lis_multi")
     share = (ordered.items or 0) / run.result.items if ordered else 0
     if share < ORDERED:
-        yield "Little order", f"Only {share:.0%} of the items match two steps or more, so order says little."
+        few = f"Only {share:.0%} of the items match" if round(share, 2) else "Hardly any item matches"
+        few = few if share else "No item matches"
+        yield "Little order", f"{few} two steps or more, so order says little."
 
 
 def _share(run: Run, metric: str) -> float:

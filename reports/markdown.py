@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from .beyond_length import HEADS, READING, length_rows
-from .boards import p_printed
+from .boards import grouped, p_printed
 from .finding import Finding
 from .gfm import bullets, escape, fenced, table
 from .leaderboard import (
@@ -42,7 +42,9 @@ def _section(finding: Finding) -> list[str]:
     lines += ["", *_explained(finding), ""]
     if finding.flags:
         lines += ["### Before reading the numbers", ""]
-        lines += [f"- {_flagged(flag.label)}**{escape(flag.title)}**: {escape(flag.text)}" for flag in finding.flags]
+        lines += [
+            f"- {_flagged(flag.labels)}**{escape(flag.title)}**: {escape(flag.text)}" for flag in grouped(finding.flags)
+        ]
         lines.append("")
     lines += _comparisons(finding)
     lines += _lengths(finding)
@@ -60,7 +62,7 @@ def _comparable(finding: Finding) -> str:
     between, from_paper = differences_between_rows(finding.board), differences_from_paper(finding.board)
     if len(finding.board.runs) > 1:
         words.append(
-            f"The rows differ in {escape('; '.join(between))}: compare them with care."
+            f"Compare the rows with care: {escape('; '.join(between))}."
             if between
             else "The rows are comparable with each other."
         )
@@ -112,8 +114,8 @@ def _explained(finding: Finding) -> list[str]:
     ]
 
 
-def _flagged(label: str) -> str:
-    return f"{escape(label)}: " if label else ""
+def _flagged(labels: Sequence[str]) -> str:
+    return f"{', '.join(map(escape, labels))}: " if labels else ""
 
 
 def _comparisons(finding: Finding) -> list[str]:

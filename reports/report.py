@@ -19,7 +19,7 @@ from .figures.exhibit import Drawn, Exhibit
 from .figures.render import to_inline_svg
 from .finding import Finding
 from .leaderboard import flags, headline
-from .method import METHOD
+from .method import method
 from .page import Page, Panel, Picture, render
 from .paper import paper_table
 from .pictures import BUDGET as PICTURE_BYTES
@@ -86,7 +86,8 @@ def write_report(study: Study, folder: Path, options: Options, work: Work | None
         files += registry.write_figures(list(finding.figures), folder / finding.folder, work.advance)
     notes = [without_folders(note) for note in study.notes] if options.public else study.notes
     files = [*write_exports(findings, folder, notes), *files]
-    html = render(Page(panels, items, pictures, options.thresholds, METHOD, notes, options.licence))
+    explained = method([board.scorer for board in study.boards])
+    html = render(Page(panels, items, pictures, options.thresholds, explained, notes, options.licence))
     page = write_whole(folder / "report.html", html)
     return Written({finding.name: finding.headline for finding in findings}, [page, *files])
 

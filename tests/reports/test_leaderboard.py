@@ -123,6 +123,24 @@ def test_flags_name_what_must_be_known_first(tmp_path):
     assert not any(title == "Scripted" for _, title in found)
 
 
+def test_rows_that_were_made_otherwise_are_named_with_what_is_different(board):
+    first, *others = board.runs
+    said = first.result.generation.replace("system:none", "system:75357d68").replace("tokens:4096", "tokens:16")
+    odd = replace(first, result=replace(first.result, generation=said))
+    named = f"{first.label} had system prompt 75357d68 instead of none and 16 instead of 4,096 tokens"
+    assert differences_between_rows(replace(board, runs=(odd, *others))) == [named, "the others are alike"]
+    assert [
+        flag.text for flag in flags(replace(board, runs=(odd, *others))) if flag.title == "Rows made differently"
+    ] == [f"{named}; the others are alike."]
+
+
+def test_no_item_is_not_called_only_0_percent(board):
+    mean = replace(board.runs[0].result.metrics["lis_multi"], items=0)
+    result = replace(board.runs[0].result, metrics={**board.runs[0].result.metrics, "lis_multi": mean})
+    found = flags(replace(board, runs=(replace(board.runs[0], result=result),)))
+    assert "No item matches two steps or more, so order says little." in [flag.text for flag in found]
+
+
 def test_what_the_rows_do_not_share_is_said(board):
     assert differences_between_rows(board) == []
     assert "another prompt" in differences_from_paper(board)

@@ -5,9 +5,11 @@ import hashlib
 import json
 import re
 
+import pandas as pd
 import pytest
 from lmms_eval_crystal.reports.figures import registry
 from lmms_eval_crystal.reports.leaderboard import shown
+from lmms_eval_crystal.reports.method import counted_as, method
 from lmms_eval_crystal.reports.report import Options, Work, board_names, write_report
 from lmms_eval_crystal.reports.study import load_study
 from studies import HOSTILE, TALKERS, Talker, write_study
@@ -63,6 +65,24 @@ def test_the_table_prints_what_the_results_file_says(made):
         assert above == shown(written["f1_above_null,none"], 3)
         assert accuracy.split("|") == [shown(written[f"{name},none"], 3) for name in ("accuracy", "accuracy_strict")]
         assert paired.split("|") == [shown(written[f"{name},none"], 3) for name in ("precision", "recall")]
+
+
+def test_the_exported_table_has_shares_as_the_csv_beside_it(made):
+    study, html, folder = made
+    table = pd.read_csv(folder / "leaderboard.csv").set_index("model")
+    for run in study.boards[0].runs:
+        ours, row = cells(html, run.label), table.loc[run.label]
+        assert f"{row['format_usable']:.3f}|{row['truncated']:.3f}" in ours
+        assert f"{row['ordered_f1']:.3f}|{row['lis_multi']:.3f}" in ours
+        assert f"{row['lis_multi']:.3f} ({row['lis_multi_items']})" in html
+
+
+def test_what_an_unreadable_response_counts_as_is_said_by_the_parser():
+    ours, released = "crystal|v:1|parse:ours", "crystal|v:1|parse:released"
+    assert counted_as([ours]) == "as one step that matches nothing and no answer"
+    assert counted_as([released]) == "as no step and no answer"
+    assert "or with the released parser" in counted_as([ours, released])
+    assert any(counted_as([released]) in text for _, text in method([released]))
 
 
 def test_other_benchmarks_have_a_column_that_is_blank_where_they_were_not_run(made):

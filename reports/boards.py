@@ -108,6 +108,14 @@ def _power(pairs: pd.DataFrame) -> str:
     )
 
 
+def agreed(board: Board) -> str:
+    """A sentence where the two accuracies are the same on every item, in the place of a figure; else empty."""
+    runs = [run.items for run in board.sampled if run.items is not None]
+    if not runs or any((items["accuracy"] != items["accuracy_strict"]).any() for items in runs):
+        return ""
+    return "The paper's rule and the strict one agree on every item, so there is no figure of where they part."
+
+
 #: A mark for each diagnosis, so that none is told by its colour alone.
 MARKS = {"sound": "✓", "cherry_picked": "◔", "lucky": "◇", "sound_wrong": "△", "neither": "✕", "malformed": "!"}
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from .beyond_length import HEADS, READING, length_rows
-from .boards import grouped, p_printed
+from .boards import agreed, grouped, p_printed
 from .finding import Finding
 from .gfm import bullets, escape, fenced, table
 from .leaderboard import (
@@ -53,6 +53,8 @@ def _section(finding: Finding) -> list[str]:
         for drawn in finding.figures:
             title, path = escape(drawn.title), quote(f"{finding.folder}/{drawn.name}.svg")
             lines += [f"#### {title}", "", f"![{title}]({path})", "", escape(drawn.caption), ""]
+    if said := agreed(board):
+        lines += [said, ""]
     signatures = [f"scorer  {board.scorer}", *(f"{run.label}  {run.result.generation}" for run in board.runs)]
     return [*lines, "### Signatures", "", *fenced([one_line(line) for line in signatures]), ""]
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from .. import __version__
 from .beyond_length import HEADS, READING, Row
-from .boards import MARKS, DiagnosedRun, Flags, Matrix
+from .boards import MARKS, DiagnosedRun, Flags, Matrix, agreed
 from .diagnosis import DIAGNOSES, Thresholds
 from .inline import inline_json
 from .leaderboard import COLUMNS, Column, differences_between_rows, differences_from_paper, leaves_out_stand_ins, shown
@@ -72,6 +72,11 @@ class Panel:
     def stand_ins_aside(self) -> bool:
         """Whether scripted stand-ins have no part in the best marks."""
         return leaves_out_stand_ins(self.board)
+
+    @property
+    def agreed(self) -> str:
+        """What is said where the two accuracies do not differ on any item."""
+        return agreed(self.board)
 
     @property
     def has_paper(self) -> bool:

@@ -23,7 +23,7 @@ def caption(exhibit: Exhibit) -> str:
 
 
 def draw(exhibit: Exhibit) -> Figure | None:
-    """A bar to either side for each model; None where the verdicts never differ, which ``agreed`` says."""
+    """A bar to either side for each model; None where the verdicts never differ, which ``boards.agreed`` says."""
     shown = exhibit.sampled
     if not shown:
         return None

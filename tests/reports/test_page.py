@@ -4,10 +4,12 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
-from lmms_eval_crystal.reports.figures import registry
+from lmms_eval_crystal.reports.boards import agreed
+from lmms_eval_crystal.reports.figures import Exhibit, answers, registry
 from lmms_eval_crystal.reports.leaderboard import shown
 from lmms_eval_crystal.reports.method import counted_as, method
 from lmms_eval_crystal.reports.report import Options, Work, board_names, write_report
@@ -83,6 +85,17 @@ def test_what_an_unreadable_response_counts_as_is_said_by_the_parser():
     assert counted_as([released]) == "as no step and no answer"
     assert "or with the released parser" in counted_as([ours, released])
     assert any(counted_as([released]) in text for _, text in method([released]))
+
+
+def test_verdicts_that_never_differ_get_a_sentence_and_no_empty_figure(made):
+    study, _, _ = made
+    board = study.boards[0]
+    assert agreed(board) == ""
+    run = board.runs[0]
+    items = run.items.assign(accuracy_strict=run.items["accuracy"])
+    alike = replace(board, runs=(replace(run, samples=replace(run.samples, items=items)),))
+    assert "agree on every item" in agreed(alike)
+    assert answers.draw(Exhibit(alike)) is None
 
 
 def test_other_benchmarks_have_a_column_that_is_blank_where_they_were_not_run(made):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -178,6 +179,11 @@ def _printed(number: float | None) -> str:
     return shown(number, 3)
 
 
+def _breakable(name: str) -> Markup:
+    """A name that a browser may break after ``_``, ``-``, ``/`` and ``.``."""
+    return Markup("<wbr>").join(re.split(r"(?<=[_\-/.])", name))
+
+
 def _plain(printed: str) -> str:
     """A printed number as a spreadsheet reads it."""
     return printed.removesuffix(" %").replace(",", "")
@@ -192,7 +198,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(printed=_printed, plain=_plain)
+    environment.filters.update(breakable=_breakable, printed=_printed, plain=_plain)
     environment.globals.update(
         diagnoses=DIAGNOSES, marks=MARKS, paper_note=PAPER_NOTE, length_heads=HEADS, length_reading=READING
     )

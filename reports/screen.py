@@ -265,7 +265,7 @@ def slopes(ranks: pd.DataFrame) -> Slopes | None:
         for place, label in enumerate(labels)
     ]
     places = tuple(SLOPE_NAMES + SLOPE_GAP * column for column in range(len(known)))
-    return Slopes(tuple(known), places, tuple(lines), places[-1] + 34, SLOPE_TOP + SLOPE_ROW * len(lines))
+    return Slopes(tuple(known), places, tuple(lines), places[-1] + SLOPE_NAMES, SLOPE_TOP + SLOPE_ROW * len(lines))
 
 
 def _short(labels: Sequence[str]) -> dict[str, str]:

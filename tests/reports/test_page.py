@@ -69,6 +69,14 @@ def test_the_table_prints_what_the_results_file_says(made):
         assert paired.split("|") == [shown(written[f"{name},none"], 3) for name in ("precision", "recall")]
 
 
+def test_names_in_headers_break_after_their_own_marks_and_stand_at_both_ends_of_the_rank_chart(made):
+    _, html, _ = made
+    assert '− <span class="foreign named" dir="auto">org/<wbr>Reasoner-<wbr>7B</span>' in html
+    chart = re.search(r'<svg viewBox[^>]*aria-label="Ranks.*?</svg>', html, re.S)[0]
+    assert chart.count(">Reasoner-7B</text>") == 2
+    assert '<div class="first wide">' in html
+
+
 def test_the_exported_table_has_shares_as_the_csv_beside_it(made):
     study, html, folder = made
     table = pd.read_csv(folder / "leaderboard.csv").set_index("model")

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from dataclasses import replace
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -34,6 +35,13 @@ MINI_LICENCE = (
 )
 
 
+class Answers(str, Enum):
+    """The rule by which an item is right."""
+
+    strict = "strict"
+    paper = "paper"
+
+
 def run(
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH...", help="Output folders or results files of lmms-eval.")
@@ -54,7 +62,7 @@ def run(
     aliases: Annotated[
         Path | None, typer.Option(help="YAML of names of one model: `canonical name: [other names]`.")
     ] = None,
-    answers: Annotated[str, typer.Option(help="Which accuracy the diagnosis takes: strict or paper.")] = "strict",
+    answers: Annotated[Answers, typer.Option(help="Which accuracy the diagnosis takes.")] = Answers.strict,
     sound_f1: Annotated[float, typer.Option(help="Diagnosis: steps are sound from this Match F1 on ...")] = 0.5,
     sound_recall: Annotated[float, typer.Option(help="... with more than this recall.")] = 0.5,
     good_precision: Annotated[float, typer.Option(help="Diagnosis: steps are good from this precision on.")] = 0.5,
@@ -70,7 +78,7 @@ def run(
 
         crystal-eval report out --public -o public
     """
-    thresholds = Thresholds(sound_f1, sound_recall, good_precision, answers)  # type: ignore[arg-type]
+    thresholds = Thresholds(sound_f1, sound_recall, good_precision, answers.value)
     choices = Options(
         items=_number(items),
         thresholds=thresholds,

@@ -13,7 +13,7 @@ import pandas as pd
 
 from .diagnosis import DIAGNOSES, Diagnosis, counts, examples
 from .leaderboard import Flag
-from .statistics import COMPARED, ESTABLISHED, POWER
+from .statistics import COMPARED, ESTABLISHED, POWER, too_few
 from .study import Board
 from .viewer import Diagnoses
 
@@ -74,12 +74,21 @@ def _pair_cell(pair: Any, sign: int) -> PairCell:
         _signed(difference),
         _signed(low),
         _signed(high),
-        f"{pair.p:.4f}",
-        f"{pair.p_holm:.4f}",
+        p_printed(pair.p),
+        p_printed(pair.p_holm),
         int(pair.items),
         int(pair.images),
         ("up" if difference > 0 else "down") if established else "",
     )
+
+
+def p_printed(p: float) -> str:
+    """A p with four decimals, or as a power of ten where those would be 0.
+
+    >>> p_printed(0.03), p_printed(2e-9)
+    ('0.0300', '2e-09')
+    """
+    return f"{p:.4f}" if p >= 0.00005 or p != p else f"{p:.0e}"
 
 
 def _signed(number: float) -> str:
@@ -90,6 +99,10 @@ def _signed(number: float) -> str:
 
 def _power(pairs: pd.DataFrame) -> str:
     """What so many items can show, in words."""
+    if too_few(pairs, str(pairs["metric"].iloc[0])):
+        return (
+            f"Too few items to establish a difference: no outcome could give one of {len(pairs):,} pairs p below 0.05."
+        )
     smallest = pairs["smallest"].dropna()
     if smallest.empty:
         return "These pairs do not differ from item to item, so nothing can be said of the smallest difference."
@@ -99,6 +112,14 @@ def _power(pairs: pd.DataFrame) -> str:
         f"The smallest true difference that this many items find with probability {POWER:g} at level {ESTABLISHED:g}: "
         f"{spread} (one pair alone, before Holm)."
     )
+
+
+def agreed(board: Board) -> str:
+    """A sentence where the two accuracies are the same on every item, in the place of a figure; else empty."""
+    runs = [run.items for run in board.sampled if run.items is not None]
+    if not runs or any((items["accuracy"] != items["accuracy_strict"]).any() for items in runs):
+        return ""
+    return "The paper's rule and the strict one agree on every item, so there is no figure of where they part."
 
 
 #: A mark for each diagnosis, so that none is told by its colour alone.

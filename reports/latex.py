@@ -4,7 +4,15 @@ import unicodedata
 from collections.abc import Sequence
 
 from .finding import Finding
-from .leaderboard import COLUMNS, Column, best, differences_between_rows, differences_from_paper, shown
+from .leaderboard import (
+    COLUMNS,
+    Column,
+    best,
+    differences_between_rows,
+    differences_from_paper,
+    leaves_out_stand_ins,
+    shown,
+)
 from .plain import one_line
 from .study import Run
 
@@ -176,9 +184,10 @@ def _caption(finding: Finding) -> str:
     if any(column.metric == "lis_multi" for column in COLUMNS if _has(board.runs, column)):
         words.append("LIS 2+ is over the items with two or more matches.")
     if any(run.result.scripted for run in board.runs):
-        words.append("An asterisk marks scripted stand-ins.")
+        unmarked = ", which bold leaves aside" if leaves_out_stand_ins(board) else ""
+        words.append(f"An asterisk marks scripted stand-ins{unmarked}.")
     if between := differences_between_rows(board):
-        words.append(f"Compare the rows with care, they differ in {escape('; '.join(between))}.")
+        words.append(f"Compare the rows with care: {escape('; '.join(between))}.")
     if from_paper := differences_from_paper(board):
         words.append(f"Not comparable with the paper's table: {escape('; '.join(from_paper))}.")
     words.append(f"Scorer: \\texttt{{{breakable(board.scorer)}}}.")

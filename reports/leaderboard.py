@@ -1,12 +1,13 @@
 """The first screen of a report in words and numbers: columns, cells, best marks, the headline and the red flags."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from .statistics import ESTABLISHED, comparison_of
+from .statistics import ESTABLISHED, comparison_of, too_few
 from .study import Board, Run, fields
 
 #: Shares from which a flag is raised: fewer truncated or unusable responses move a mean by less than its interval.
@@ -74,6 +75,11 @@ def contenders(board: Board) -> Sequence[Run]:
     return models if len(models) > 1 else board.runs
 
 
+def leaves_out_stand_ins(board: Board) -> bool:
+    """Whether there are scripted stand-ins that can neither lead nor be marked as best."""
+    return len(contenders(board)) < len(board.runs)
+
+
 def headline(board: Board, comparisons: pd.DataFrame) -> str:
     """One sentence that says who leads, and whether it is established.
 
@@ -83,12 +89,30 @@ def headline(board: Board, comparisons: pd.DataFrame) -> str:
     if len(runs) == 1:
         only = runs[0].result.metrics["match_f1"]
         interval = "" if only.low is None or only.high is None else f" [{only.low:.3f}, {only.high:.3f}]"
-        return f"{runs[0].label} reaches Match F1 {shown(only.mean, 3)}{interval} over {board.items:,} items."
+        name = f"{runs[0].label} (a scripted stand-in)" if runs[0].result.scripted else runs[0].label
+        return f"{name} reaches Match F1 {shown(only.mean, 3)}{interval} over {board.items:,} items."
     parts = [
-        _lead(runs, metric, title, comparisons)
+        f"none can be shown to lead {title} (too few items to establish a difference)"
+        if len(runs) > 1 and not comparisons.empty and too_few(comparisons, metric)
+        else _lead(runs, metric, title, comparisons)
         for metric, title in (("match_f1", "Match F1"), ("accuracy", "accuracy"))
     ]
-    return "; ".join(parts) + "."
+    sentence = "; ".join(parts) + "."
+    if among := _among(board):
+        return f"{among}, {sentence}"
+    return sentence[0].upper() + sentence[1:] if sentence.startswith("none ") else sentence
+
+
+def _among(board: Board) -> str:
+    """Whom a headline is about, where some rows are scripted stand-ins; else empty."""
+    scripted = sum(run.result.scripted for run in board.runs)
+    models = len(board.runs) - scripted
+    if not scripted:
+        return ""
+    if leaves_out_stand_ins(board):
+        return f"Of the {models} models (scripted stand-ins aside)"
+    stand_ins = f"{scripted} scripted stand-in{'s' if scripted > 1 else ''}"
+    return f"Of the one model and {stand_ins}" if models else f"Of the {stand_ins}"
 
 
 def _lead(runs: Sequence[Run], metric: str, title: str, comparisons: pd.DataFrame) -> str:
@@ -143,23 +167,48 @@ def _names(labels: Sequence[str]) -> str:
     return ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]
 
 
-#: Fields of the generation signature in which the rows of one board should agree.
+#: Fields of the generation signature in which the rows of one board should agree, and how a row that does not is told.
 GENERATION = {
-    "prompt": "prompts",
-    "system": "system prompts",
-    "tokens": "token budgets",
-    "temperature": "temperatures",
+    "prompt": "prompt {own} instead of {usual}",
+    "system": "system prompt {own} instead of {usual}",
+    "tokens": "{own} instead of {usual} tokens",
+    "temperature": "temperature {own} instead of {usual}",
 }
 
 
 def differences_between_rows(board: Board) -> list[str]:
-    """In what the generation of a board's rows differs, in words; empty where they may be compared with each other."""
-    found = []
-    for name, plural in GENERATION.items():
-        values = {fields(run.result.generation).get(name, "unknown") for run in board.runs}
-        if len(values) > 1:
-            found.append(f"{plural} {', '.join(sorted(values))}")
+    """The rows whose generation is not that of most, and in what; empty where all may be compared with each other."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for run in board.runs:
+        said = fields(run.result.generation)
+        alike.setdefault(tuple(said.get(name, "unknown") for name in GENERATION), []).append(run.label)
+    # Of groups of one size the first, which has the best row.
+    usual, those = max(alike.items(), key=lambda group: len(group[1]))
+    odd = {made: labels for made, labels in alike.items() if made != usual}
+    found = [f"{_names(labels)} had {_and(_unusual(made, usual))}" for made, labels in odd.items()]
+    if len(found) > NAMES_SHOWN:
+        left = sum(len(labels) for labels in list(odd.values())[NAMES_SHOWN:])
+        found = [*found[:NAMES_SHOWN], f"{left} more differ in other ways"]
+    if found and len(those) > 1:
+        found.append("the others are alike")
     return found
+
+
+def _unusual(made: Sequence[str], usual: Sequence[str]) -> list[str]:
+    return [
+        words.format(own=_grouped(own), usual=_grouped(other))
+        for words, own, other in zip(GENERATION.values(), made, usual, strict=True)
+        if own != other
+    ]
+
+
+def _grouped(value: str) -> str:
+    """A number of tokens with its thousands; hashes and words as they are."""
+    return f"{int(value):,}" if re.fullmatch(r"[1-9]\d{3,6}", value) else value
+
+
+def _and(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
 
 
 def differences_from_paper(board: Board) -> list[str]:
@@ -186,7 +235,7 @@ def flags(board: Board, kin: Callable[[str], str | None] = lambda model: None) -
         found.append(Flag("", "Part of the data", f"{board.items:,} of {board.of:,} items: not the benchmark's score."))
     between = differences_between_rows(board)
     if between:
-        found.append(Flag("", "Rows made differently", f"The rows differ in {'; '.join(between)}."))
+        found.append(Flag("", "Rows made differently", f"{'; '.join(between)}."))
     for run in board.runs:
         found += [Flag(run.label, title, text) for title, text in _flags(run, kin(run.result.model))]
     return found
@@ -223,7 +272,9 @@ def _flags(run: Run, kin: str | None) -> Iterable[tuple[str, str]]:
     ordered = run.mean("lis_multi")
     share = (ordered.items or 0) / run.result.items if ordered else 0
     if share < ORDERED:
-        yield "Little order", f"Only {share:.0%} of the items match two steps or more, so order says little."
+        few = f"Only {share:.0%} of the items match" if round(share, 2) else "Hardly any item matches"
+        few = few if share else "No item matches"
+        yield "Little order", f"{few} two steps or more, so order says little."
 
 
 def _share(run: Run, metric: str) -> float:

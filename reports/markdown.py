@@ -5,9 +5,18 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from .beyond_length import HEADS, READING, length_rows
+from .boards import agreed, grouped, p_printed
 from .finding import Finding
 from .gfm import bullets, escape, fenced, table
-from .leaderboard import COLUMNS, Column, best, differences_between_rows, differences_from_paper, shown
+from .leaderboard import (
+    COLUMNS,
+    Column,
+    best,
+    differences_between_rows,
+    differences_from_paper,
+    leaves_out_stand_ins,
+    shown,
+)
 from .plain import one_line
 from .statistics import COMPARED, ESTABLISHED, TOO_FEW
 from .study import Run
@@ -34,7 +43,9 @@ def _section(finding: Finding) -> list[str]:
     lines += ["", *_explained(finding), ""]
     if finding.flags:
         lines += ["### Before reading the numbers", ""]
-        lines += [f"- {_flagged(flag.label)}**{escape(flag.title)}**: {escape(flag.text)}" for flag in finding.flags]
+        lines += [
+            f"- {_flagged(flag.labels)}**{escape(flag.title)}**: {escape(flag.text)}" for flag in grouped(finding.flags)
+        ]
         lines.append("")
     lines += _comparisons(finding)
     lines += _lengths(finding)
@@ -43,6 +54,8 @@ def _section(finding: Finding) -> list[str]:
         for drawn in finding.figures:
             title, path = escape(drawn.title), quote(f"{finding.folder}/{drawn.name}.svg")
             lines += [f"#### {title}", "", f"![{title}]({path})", "", escape(drawn.caption), ""]
+    if said := agreed(board):
+        lines += [said, ""]
     signatures = [f"scorer  {board.scorer}", *(f"{run.label}  {run.result.generation}" for run in board.runs)]
     return [*lines, "### Signatures", "", *fenced([one_line(line) for line in signatures]), ""]
 
@@ -52,7 +65,7 @@ def _comparable(finding: Finding) -> str:
     between, from_paper = differences_between_rows(finding.board), differences_from_paper(finding.board)
     if len(finding.board.runs) > 1:
         words.append(
-            f"The rows differ in {escape('; '.join(between))}: compare them with care."
+            f"Compare the rows with care: {escape('; '.join(between))}."
             if between
             else "The rows are comparable with each other."
         )
@@ -96,15 +109,16 @@ def _cell(run: Run, column: Column, leads: bool) -> str:
 
 def _explained(finding: Finding) -> list[str]:
     explained = "; ".join(f"{escape(column.title)}: {escape(column.meaning)}" for column in _columns(finding))
+    aside = ", scripted stand-ins aside" if leaves_out_stand_ins(finding.board) else ""
     return [
-        f"{explained}. In bold the best of a column where higher is better; in square brackets the 95 % bootstrap "
-        "interval over items, in round ones the number of items behind a value. Other benchmarks as they print their "
-        "scores."
+        f"{explained}. In bold the best of a column where higher is better{aside}; in square brackets the 95 % "
+        "bootstrap interval over items, in round ones the number of items behind a value. Other benchmarks as they "
+        "print their scores."
     ]
 
 
-def _flagged(label: str) -> str:
-    return f"{escape(label)}: " if label else ""
+def _flagged(labels: Sequence[str]) -> str:
+    return f"{', '.join(map(escape, labels))}: " if labels else ""
 
 
 def _comparisons(finding: Finding) -> list[str]:
@@ -151,7 +165,7 @@ def _pair(row: dict) -> list[str]:
         *names,
         f"{row['difference']:+.3f}",
         f"[{row['low']:+.3f}, {row['high']:+.3f}]" if math.isfinite(row["low"] + row["high"]) else TOO_FEW,
-        f"{row['p_holm']:.4f}",
+        p_printed(row["p_holm"]),
         "yes" if row["p_holm"] <= ESTABLISHED else "no",
         shown(row["smallest"], 3),
         f"{row['items']:,}",

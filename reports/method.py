@@ -1,5 +1,12 @@
 """How each number of a report is made, in the words of its page."""
 
+from collections.abc import Sequence
+
+from .study import fields
+
+OURS = "as one step that matches nothing and no answer"
+RELEASED = "as no step and no answer"
+
 METHOD: tuple[tuple[str, str], ...] = (
     (
         "Match",
@@ -22,9 +29,22 @@ METHOD: tuple[tuple[str, str], ...] = (
         "Ranks",
         "1 is the highest; tied models share a rank (=) and stand in the order of the table.",
     ),
-    (
-        "Unreadable responses",
-        "A response that cannot be read counts as one step that matches nothing and no answer, so that every item "
-        "counts.",
-    ),
 )
+
+
+def counted_as(scorers: Sequence[str]) -> str:
+    """As what an unreadable response counts, by the parsers that scorer signatures name.
+
+    >>> counted_as(["crystal|v:1|parse:released|tau:0.35"])
+    'as no step and no answer'
+    """
+    parsers = {fields(scorer).get("parse") for scorer in scorers}
+    if parsers == {"released"}:
+        return RELEASED
+    return f"{OURS}, or with the released parser {RELEASED}" if "released" in parsers else OURS
+
+
+def method(scorers: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The paragraphs for boards of these scorer signatures: titles and texts."""
+    unreadable = f"A response that cannot be read counts {counted_as(scorers)}, so that every item counts."
+    return (*METHOD, ("Unreadable responses", unreadable))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,10 +16,10 @@ from markupsafe import Markup
 
 from .. import __version__
 from .beyond_length import HEADS, READING, Row
-from .boards import MARKS, DiagnosedRun, Flags, Matrix
+from .boards import MARKS, DiagnosedRun, Flags, Matrix, agreed
 from .diagnosis import DIAGNOSES, Thresholds
 from .inline import inline_json
-from .leaderboard import COLUMNS, Column, differences_between_rows, differences_from_paper, shown
+from .leaderboard import COLUMNS, Column, differences_between_rows, differences_from_paper, leaves_out_stand_ins, shown
 from .paper import NOTE as PAPER_NOTE
 from .screen import Slopes, Table
 from .statistics import TOO_FEW
@@ -68,6 +69,16 @@ class Panel:
     def from_paper(self) -> list[str]:
         """Why its rows are not comparable with the paper's table."""
         return differences_from_paper(self.board)
+
+    @property
+    def stand_ins_aside(self) -> bool:
+        """Whether scripted stand-ins have no part in the best marks."""
+        return leaves_out_stand_ins(self.board)
+
+    @property
+    def agreed(self) -> str:
+        """What is said where the two accuracies do not differ on any item."""
+        return agreed(self.board)
 
     @property
     def has_paper(self) -> bool:
@@ -169,6 +180,11 @@ def _printed(number: float | None) -> str:
     return shown(number, 3)
 
 
+def _breakable(name: str) -> Markup:
+    """A name that a browser may break after ``_``, ``-``, ``/`` and ``.``."""
+    return Markup("<wbr>").join(re.split(r"(?<=[_\-/.])", name))
+
+
 def _plain(printed: str) -> str:
     """A printed number as a spreadsheet reads it."""
     return printed.removesuffix(" %").replace(",", "")
@@ -183,7 +199,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(printed=_printed, plain=_plain)
+    environment.filters.update(breakable=_breakable, printed=_printed, plain=_plain)
     environment.globals.update(
         diagnoses=DIAGNOSES,
         marks=MARKS,

@@ -18,7 +18,7 @@ from .figures.exhibit import Drawn, Exhibit
 from .figures.render import to_inline_svg
 from .finding import Finding
 from .leaderboard import flags, headline
-from .method import METHOD
+from .method import method
 from .notes import public_text
 from .page import Page, Panel, Picture, render
 from .paper import paper_table
@@ -89,7 +89,8 @@ def write_report(study: Study, folder: Path, options: Options, work: Work | None
     work.start("Figures", sum(len(finding.figures) for finding in findings))
     for finding in findings:
         files += registry.write_figures(list(finding.figures), folder / finding.folder, work.advance)
-    html = render(Page(panels, items, pictures, options.thresholds, METHOD, notes, options.licence))
+    explained = method([board.scorer for board in study.boards])
+    html = render(Page(panels, items, pictures, options.thresholds, explained, notes, options.licence))
     page = write_whole(folder / "report.html", html)
     return Written({finding.name: finding.headline for finding in findings}, [page, *exported, *files])
 

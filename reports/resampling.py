@@ -26,6 +26,9 @@ BLOCK = 250
 DECIMALS = 12
 #: A number of draws that is whole but for the rounding of a level such as 1 - 0.95.
 SLACK = 1e-9
+#: A sum of fixed numbers with random signs is beyond x standard deviations at most so many times as often as a
+#: normal number (Bentkus and Dzindzalieta, 2015: 1 / (4 P(Z > sqrt 2)), the best such constant).
+SIGNS_BEYOND_NORMAL = float(1 / (4 * stats.norm.sf(math.sqrt(2))))
 
 Ends = tuple[float, float]
 
@@ -140,6 +143,31 @@ def bootstrap_p(means: np.ndarray, freedom: int) -> float:
     beyond = min(np.count_nonzero(rounded <= 0), np.count_nonzero(rounded >= 0))
     share = min((1 + beyond) / (len(means) + 1), 0.5)
     return float(2 * stats.t.cdf(stats.norm.ppf(share), freedom))
+
+
+def bootstrap_tail(clusters: Clusters, totals: np.ndarray, means: np.ndarray) -> float:
+    """p where no drawn mean, shape ``(resamples,)``, reaches 0: that of the t-test; 1 where one does.
+
+    ``totals`` (C,) are the sums by image that the means were drawn from. Means that do not scatter are no chance.
+    """
+    rounded = np.round(means, DECIMALS)
+    if not clusters.freedom or (rounded.min() <= 0 <= rounded.max()):
+        return 1.0
+    error = clusters.standard_error(totals)
+    size = abs(float(totals.sum())) / clusters.items
+    return float(2 * stats.t.sf(size / error, clusters.freedom)) if error > 10**-DECIMALS else 0.0
+
+
+def flips_tail(totals: np.ndarray) -> float:
+    """A bound of the p of all sign flips of the sums by image (C,); exact where no two have opposite signs."""
+    rounded = np.round(totals, DECIMALS)
+    apart = np.count_nonzero(rounded)
+    if not apart:
+        return 1.0
+    if rounded.min() >= 0 or rounded.max() <= 0:
+        return float(2.0 ** (1 - apart))
+    deviations = abs(float(rounded.sum())) / math.sqrt(float(np.square(rounded).sum()))
+    return min(1.0, float(2 * SIGNS_BEYOND_NORMAL * stats.norm.sf(deviations)))
 
 
 def sign_flips(clusters: Clusters, resamples: int) -> tuple[np.ndarray, np.ndarray]:

@@ -20,13 +20,15 @@ STACKED = (
     ("f1_above_null",),
     ("accuracy", "accuracy_strict"),
     ("precision", "recall"),
-    ("ordered_f1",),
+    ("ordered_f1", "lis_multi"),
     ("steps",),
     ("format_usable", "truncated"),
     ("output_tokens",),
 )
 #: Shares that read better as percentages.
 PERCENT = ("format_usable", "truncated")
+#: Means over some of the items only.
+PARTIAL = ("lis_multi",)
 #: A tenth that a computer puts a hair above or below itself is still that tenth.
 ROUNDING = 1e-9
 #: Columns that a board goes without where no row has a value.
@@ -35,7 +37,10 @@ OPTIONAL = ("f1_above_null", "output_tokens")
 
 @dataclass(frozen=True)
 class Cell:
-    """Printed values of a row's column, one above the other, which of them are best, and their numbers for drawing."""
+    """Printed values of a row's column, one above the other, which of them are best, and their numbers for drawing.
+
+    ``exported`` are the values as the page's CSV has them: shares from 0 to 1, as in ``leaderboard.csv``.
+    """
 
     values: tuple[str, ...]
     best: tuple[bool, ...] = ()
@@ -43,6 +48,7 @@ class Cell:
     low: float | None = None
     high: float | None = None
     null: float | None = None
+    exported: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -152,25 +158,41 @@ def printed(number: float | None, column: Column) -> str:
     return shown(number, column.digits)
 
 
+def _with_items(text: str, column: Column, items: int | None) -> str:
+    """A mean that not every item has, with the number of those that do."""
+    return f"{text} ({items:,})" if text and items is not None and column.metric in PARTIAL else text
+
+
 def _cell(run: Run, head: Head, marks: Mapping[str, set[str]]) -> Cell:
     means = [run.mean(column.metric) for column in head.columns]
     numbers = tuple(None if mean is None else mean.mean for mean in means)
     whole = means[0] if head.kind == "whisker" else None
     null = run.mean("null_f1") if whole else None
     return Cell(
-        values=tuple(printed(number, column) for number, column in zip(numbers, head.columns, strict=True)),
+        values=tuple(
+            _with_items(printed(number, column), column, mean.items if mean else None)
+            for number, column, mean in zip(numbers, head.columns, means, strict=True)
+        ),
         best=tuple(run.label in marks[column.metric] for column in head.columns),
         numbers=numbers,
         low=whole.low if whole else None,
         high=whole.high if whole else None,
         null=null.mean if null else None,
+        exported=_exported(numbers, head),
     )
 
 
 def _paper_cell(row: Mapping[Any, Any], head: Head) -> Cell:
     numbers = tuple(_known(row.get(column.metric)) for column in head.columns)
     values = tuple(printed(number, column) for number, column in zip(numbers, head.columns, strict=True))
-    return Cell(values, (False,) * len(values), numbers)
+    return Cell(values, (False,) * len(values), numbers, exported=_exported(numbers, head))
+
+
+def _exported(numbers: Sequence[float | None], head: Head) -> tuple[str, ...]:
+    return tuple(
+        shown(number, 3 if column.metric in PERCENT else column.digits)
+        for number, column in zip(numbers, head.columns, strict=True)
+    )
 
 
 def _known(number: Any) -> float | None:
@@ -243,7 +265,7 @@ def slopes(ranks: pd.DataFrame) -> Slopes | None:
         for place, label in enumerate(labels)
     ]
     places = tuple(SLOPE_NAMES + SLOPE_GAP * column for column in range(len(known)))
-    return Slopes(tuple(known), places, tuple(lines), places[-1] + 34, SLOPE_TOP + SLOPE_ROW * len(lines))
+    return Slopes(tuple(known), places, tuple(lines), places[-1] + SLOPE_NAMES, SLOPE_TOP + SLOPE_ROW * len(lines))
 
 
 def _short(labels: Sequence[str]) -> dict[str, str]:

@@ -13,7 +13,9 @@ draws whole images (clusters), each source for itself (strata; ``resampling.py``
   the flips do not reject, found in closed form.
 
 A difference has the outer ends of both intervals and the larger p of both tests: its interval leaves out
-0 exactly where its p is at most ``1 - level``.
+0 exactly where its p is at most ``1 - level``. Where no draw reaches 0, draws cannot say how small p is, and
+Holm's correction over many pairs asks just that: closed forms go on from there (``bootstrap_tail``,
+``flips_tail``), so that no number of draws limits p, only the number of images does (``smallest_p``).
 """
 
 from __future__ import annotations
@@ -28,14 +30,22 @@ import pandas as pd
 from scipy import stats
 
 from ..metrics.aggregate import LEVEL
-from .resampling import Clusters, Strings, Tolerated, bootstrap, bootstrap_ends, bootstrap_p, sign_flips
+from .resampling import (
+    Clusters,
+    Strings,
+    Tolerated,
+    bootstrap,
+    bootstrap_ends,
+    bootstrap_p,
+    bootstrap_tail,
+    flips_tail,
+    sign_flips,
+)
 
 Floats = Sequence[float] | np.ndarray | pd.Series
 
-#: Draws of a comparison: the smallest p that they can show is 0.0002.
+#: Draws of a comparison, however many pairs there are: each tail outside of a 95 % interval holds 250 of them.
 RESAMPLES = 10_000
-#: Holm multiplies p by the number of pairs; this many draws a pair keep 0.05 within reach.
-RESAMPLES_PER_PAIR = 100
 #: Metrics on which models are compared, and their titles.
 COMPARED = {"match_f1": "Match F1", "accuracy": "Accuracy", "accuracy_strict": "Strict accuracy"}
 #: p, after Holm's correction where there are several, up to which a difference counts as established.
@@ -165,6 +175,21 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted.tolist()
 
 
+def smallest_p(images: int) -> float:
+    """The smallest two-sided p that so many images can show: all of them on one side of 0, ``2 ** (1 - images)``.
+
+    >>> smallest_p(6)
+    0.03125
+    """
+    return min(1.0, 2.0 ** (1 - images))
+
+
+def too_few(comparisons: pd.DataFrame, metric: str) -> bool:
+    """Whether no pair of the metric could be established, whatever the models did: for want of images alone."""
+    images = comparisons.loc[(comparisons["metric"] == metric) & (comparisons["items"] > 0), "images"]
+    return bool(len(images)) and smallest_p(int(images.max())) * len(images) > ESTABLISHED
+
+
 def compare_models(
     runs: Mapping[str, pd.DataFrame], metrics: Collection[str] = COMPARED, level: float = LEVEL
 ) -> pd.DataFrame:
@@ -177,11 +202,10 @@ def compare_models(
     A pair that shares nothing has 0 items and NaN.
     """
     pairs = list(itertools.combinations(runs, 2))
-    resamples = max(RESAMPLES, RESAMPLES_PER_PAIR * len(pairs))
     columns = "metric first second difference low high p p_holm items images smallest".split()
     if not pairs:
         return pd.DataFrame(columns=columns)
-    board = _Board(runs, metrics, resamples)
+    board = _Board(runs, metrics, RESAMPLES)
     rows: list[dict[str, object]] = []
     for metric in metrics:
         found = [board.compare(metric, first, second, level) for first, second in pairs]
@@ -240,10 +264,18 @@ def _difference(
         mean=float(totals.sum()) / clusters.items,
         low=min(by_bootstrap[0], by_flips[0]),
         high=max(by_bootstrap[1], by_flips[1]),
-        p=max(bootstrap_p(means, clusters.freedom), tolerated.p),
+        p=_p(clusters, totals, means, tolerated, level),
         items=clusters.items,
         images=clusters.images,
     )
+
+
+def _p(clusters: Clusters, totals: np.ndarray, means: np.ndarray, tolerated: Tolerated, level: float) -> float:
+    """The larger p of both tests; their tails are looked at only where the interval leaves out 0 already."""
+    by_bootstrap, by_flips = bootstrap_p(means, clusters.freedom), tolerated.p
+    if max(by_bootstrap, by_flips) > 1 - level:
+        return max(by_bootstrap, by_flips)
+    return max(min(by_bootstrap, bootstrap_tail(clusters, totals, means)), min(by_flips, flips_tail(totals)))
 
 
 def _smallest(clusters: Clusters, totals: np.ndarray, power: float, level: float) -> float:

@@ -23,7 +23,7 @@ def caption(exhibit: Exhibit) -> str:
 
 
 def draw(exhibit: Exhibit) -> Figure | None:
-    """A bar to either side for each model."""
+    """A bar to either side for each model; None where the verdicts never differ, which ``boards.agreed`` says."""
     shown = exhibit.sampled
     if not shown:
         return None
@@ -32,6 +32,8 @@ def draw(exhibit: Exhibit) -> Figure | None:
         assert run.items is not None
         paper, strict = run.items["accuracy"] == 1, run.items["accuracy_strict"] == 1
         counts.append((int((paper & ~strict).sum()), int((strict & ~paper).sum()), len(run.items)))
+    if not any(lenient or severe for lenient, severe, _ in counts):
+        return None
     made = rows([style for _, style in shown], (1, 1))
     reach = 1.35 * max(LEAST, *(count / items for *both, items in counts for count in both))
     left, right = made.panels

@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..load import Mean
+from ..method import counted_as
 from .exhibit import Exhibit, over_items
 from .plane import draw_points, plane, points, stretch
 from .theme import MUTED
@@ -22,7 +23,7 @@ def caption(exhibit: Exhibit) -> str:
         )
     else:
         words += ", so compare models beside their number of steps; these runs carry no null to hold that against."
-    return words + " A response that could not be read counts as one step."
+    return f"{words} A response that could not be read counts {counted_as([exhibit.board.scorer])}."
 
 
 def draw(exhibit: Exhibit) -> Figure | None:

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ..diagnosis import DIAGNOSES
+from ..method import counted_as
 from .exhibit import Exhibit, over_items
 from .layout import POINTS, legend, rows, shares_axis, sheet, text_size
 from .theme import BLUE, GREEN, GREY, OCHRE, ORANGE, PAPER, PURPLE, SKY, SMALL, TINY, WIDTH, Style, text_on
@@ -61,7 +62,7 @@ def statuses_caption(exhibit: Exhibit) -> str:
     return (
         f"{over_items(exhibit, exhibit.sampled)}. Share of responses by how they could be read. Valid: exactly the "
         "JSON that was asked for. Recovered: mended, or taken out of other text. Malformed, empty and failed responses "
-        "count as one step that matches nothing and no answer."
+        f"count {counted_as([exhibit.board.scorer])}."
     )
 
 

@@ -1,6 +1,7 @@
 """``crystal-eval report``: its options, and what it says where something is wrong."""
 
 import pytest
+import typer
 from lmms_eval_crystal.cli.main import app
 from lmms_eval_crystal.cli.report import _kin, _licence
 from lmms_eval_crystal.errors import CrystalError
@@ -24,7 +25,6 @@ def report(*arguments: object) -> None:
         (["--items", "²"], "neither a number of items nor `all`"),
         (["--items", "0"], "neither a number of items nor `all`"),
         (["--sound-f1", "2"], "give a number from 0 to 1"),
-        (["--answers", "both"], "strict or paper"),
         (["--scores", "missing.csv"], "missing.csv cannot be read"),
         (["--aliases", "missing.yaml"], "missing.yaml cannot be read"),
         (["--dataset", "./missing"], "./missing: there is no such file or folder.*--dataset"),
@@ -34,6 +34,11 @@ def test_a_wrong_option_gets_one_sentence(folder, tmp_path, options, sentence):
     with pytest.raises(CrystalError, match=sentence):
         report(folder, "-o", tmp_path / "out", *options)
     assert not (tmp_path / "out" / "report.html").exists()
+
+
+def test_the_rule_of_the_diagnosis_is_one_of_two(folder, tmp_path):
+    with pytest.raises(typer.BadParameter, match="'both' is not one of 'strict', 'paper'"):
+        report(folder, "-o", tmp_path / "out", "--answers", "both")
 
 
 def test_a_folder_that_is_missing_or_has_no_results_gets_one_sentence(tmp_path):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lmms_eval_crystal.reports.benchmarks import Score
-from lmms_eval_crystal.reports.boards import matrices
+from lmms_eval_crystal.reports.boards import matrices, p_printed
 from lmms_eval_crystal.reports.diagnosis import diagnose
 from lmms_eval_crystal.reports.elsewhere import elsewhere
 from lmms_eval_crystal.reports.exports import leaderboard_table, write_exports
@@ -235,7 +235,7 @@ def test_markdown_holds_comparisons_signatures_flags_and_notes(plain, named):
     first = plain.comparisons.iloc[0]
     row = next(row for row in rendered(markdown).rows if row[:2] == [first["first"], first["second"]])
     assert row[2] == f"{first['difference']:+.3f}"
-    assert row[4] == f"{first['p_holm']:.4f}"
+    assert row[4] == p_printed(first["p_holm"])
 
 
 def test_of_very_many_pairs_markdown_shows_the_neighbours(tmp_path):

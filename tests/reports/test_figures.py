@@ -189,9 +189,9 @@ def test_names_are_shown_as_they_are_and_break_nothing(tmp_path):
 
 
 def test_a_single_model_has_no_ranks_and_everything_else(tmp_path):
-    drawn = draw_figures(exhibit(write_study(tmp_path, items=20, talkers=TALKERS[:1])))
+    drawn = draw_figures(exhibit(write_study(tmp_path, items=80, talkers=TALKERS[:1])))
     assert {entry.name for entry in FIGURES} - {one.name for one in drawn} == {"ranks"}
-    assert "20 items, 1 model." in drawn[0].caption
+    assert "80 items, 1 model." in drawn[0].caption
 
 
 def test_a_run_without_samples_keeps_its_means_and_is_named_where_it_is_left_out(tmp_path):

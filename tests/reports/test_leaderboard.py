@@ -1,6 +1,7 @@
 """What the first screen says: the headline, the best marks, the flags."""
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from lmms_eval_crystal.reports.leaderboard import (
     differences_from_paper,
     flags,
     headline,
+    leaves_out_stand_ins,
 )
 from lmms_eval_crystal.reports.study import load_study
 from studies import TALKERS, Talker, write_study
@@ -25,7 +27,7 @@ def board(tmp_path):
 
 def comparison(metric, first, second, difference, p_holm=0.001, items=40):
     row = {"metric": metric, "first": first, "second": second, "difference": difference, "p_holm": p_holm}
-    return {**row, "low": difference - 0.02, "high": difference + 0.02, "items": items}
+    return {**row, "low": difference - 0.02, "high": difference + 0.02, "items": items, "images": items}
 
 
 def compared(board, p_holm=0.001, items=40):
@@ -59,6 +61,35 @@ def test_a_lead_that_is_not_established_is_not_claimed(board):
     text = headline(board, compared(board, p_holm=0.4))
     assert "org/Reasoner-7B, org/Guesser-8B and other/Talker-3B cannot be told apart at the top of Match F1" in text
     assert "leads" not in text
+
+
+def test_too_few_items_are_not_called_a_draw(board):
+    assert headline(board, compared(board, p_holm=1, items=4)).startswith(
+        "None can be shown to lead Match F1 (too few items to establish a difference); none "
+    )
+
+
+def with_stand_ins(board, *labels):
+    """The board with some of its rows written by scripted stand-ins."""
+    rows = []
+    for run in board.runs:
+        said = run.result.generation.replace("scripted:no", f"scripted:{'yes' if run.label in labels else 'no'}")
+        rows.append(replace(run, result=replace(run.result, generation=said)))
+    return replace(board, runs=tuple(rows))
+
+
+def test_the_headline_says_whom_it_is_about_where_stand_ins_are_on_the_board(board):
+    models = with_stand_ins(board, "other/Talker-3B")
+    assert headline(models, compared(models)).startswith(
+        "Of the 2 models (scripted stand-ins aside), org/Reasoner-7B leads Match F1"
+    )
+    assert leaves_out_stand_ins(models)
+    few = with_stand_ins(board, "other/Talker-3B", "org/Guesser-8B")
+    assert headline(few, compared(few)).startswith("Of the one model and 2 scripted stand-ins, ")
+    none = with_stand_ins(board, *(run.label for run in board.runs))
+    assert headline(none, compared(none)).startswith("Of the 3 scripted stand-ins, ")
+    assert not leaves_out_stand_ins(board)
+    assert not leaves_out_stand_ins(few)
 
 
 def test_without_shared_items_the_highest_is_named_and_called_untested(board):
@@ -121,6 +152,23 @@ def test_flags_name_what_must_be_known_first(tmp_path):
     assert {("", "Part of the data"), ("org/Broken", "Truncated"), ("org/Broken", "Unusable")} <= found
     assert ("org/Reasoner-7B", "Kin") in found
     assert not any(title == "Scripted" for _, title in found)
+
+
+def test_rows_that_were_made_otherwise_are_named_with_what_is_different(board):
+    first, *others = board.runs
+    said = first.result.generation.replace("system:none", "system:75357d68").replace("tokens:4096", "tokens:16")
+    odd = replace(first, result=replace(first.result, generation=said))
+    named = f"{first.label} had system prompt 75357d68 instead of none and 16 instead of 4,096 tokens"
+    assert differences_between_rows(replace(board, runs=(odd, *others))) == [named, "the others are alike"]
+    found = {flag.title: flag.text for flag in flags(replace(board, runs=(odd, *others)))}
+    assert found["Rows made differently"] == f"{named}; the others are alike."
+
+
+def test_no_item_is_not_called_only_0_percent(board):
+    mean = replace(board.runs[0].result.metrics["lis_multi"], items=0)
+    result = replace(board.runs[0].result, metrics={**board.runs[0].result.metrics, "lis_multi": mean})
+    found = flags(replace(board, runs=(replace(board.runs[0], result=result),)))
+    assert "No item matches two steps or more, so order says little." in [flag.text for flag in found]
 
 
 def test_what_the_rows_do_not_share_is_said(board):

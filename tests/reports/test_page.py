@@ -4,10 +4,14 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 
+import pandas as pd
 import pytest
-from lmms_eval_crystal.reports.figures import registry
+from lmms_eval_crystal.reports.boards import agreed
+from lmms_eval_crystal.reports.figures import Exhibit, answers, registry
 from lmms_eval_crystal.reports.leaderboard import shown
+from lmms_eval_crystal.reports.method import counted_as, method
 from lmms_eval_crystal.reports.report import Options, Work, board_names, write_report
 from lmms_eval_crystal.reports.study import load_study
 from studies import HOSTILE, TALKERS, Talker, write_study
@@ -63,6 +67,43 @@ def test_the_table_prints_what_the_results_file_says(made):
         assert above == shown(written["f1_above_null,none"], 3)
         assert accuracy.split("|") == [shown(written[f"{name},none"], 3) for name in ("accuracy", "accuracy_strict")]
         assert paired.split("|") == [shown(written[f"{name},none"], 3) for name in ("precision", "recall")]
+
+
+def test_names_in_headers_break_after_their_own_marks_and_stand_at_both_ends_of_the_rank_chart(made):
+    _, html, _ = made
+    assert '− <span class="foreign named" dir="auto">org/<wbr>Reasoner-<wbr>7B</span>' in html
+    chart = re.search(r'<svg viewBox[^>]*aria-label="Ranks.*?</svg>', html, re.S)[0]
+    assert chart.count(">Reasoner-7B</text>") == 2
+    assert '<div class="first wide">' in html
+
+
+def test_the_exported_table_has_shares_as_the_csv_beside_it(made):
+    study, html, folder = made
+    table = pd.read_csv(folder / "leaderboard.csv").set_index("model")
+    for run in study.boards[0].runs:
+        ours, row = cells(html, run.label), table.loc[run.label]
+        assert f"{row['format_usable']:.3f}|{row['truncated']:.3f}" in ours
+        assert f"{row['ordered_f1']:.3f}|{row['lis_multi']:.3f}" in ours
+        assert f"{row['lis_multi']:.3f} ({row['lis_multi_items']})" in html
+
+
+def test_what_an_unreadable_response_counts_as_is_said_by_the_parser():
+    ours, released = "crystal|v:1|parse:ours", "crystal|v:1|parse:released"
+    assert counted_as([ours]) == "as one step that matches nothing and no answer"
+    assert counted_as([released]) == "as no step and no answer"
+    assert "or with the released parser" in counted_as([ours, released])
+    assert any(counted_as([released]) in text for _, text in method([released]))
+
+
+def test_verdicts_that_never_differ_get_a_sentence_and_no_empty_figure(made):
+    study, _, _ = made
+    board = study.boards[0]
+    assert agreed(board) == ""
+    run = board.runs[0]
+    items = run.items.assign(accuracy_strict=run.items["accuracy"])
+    alike = replace(board, runs=(replace(run, samples=replace(run.samples, items=items)),))
+    assert "agree on every item" in agreed(alike)
+    assert answers.draw(Exhibit(alike)) is None
 
 
 def test_other_benchmarks_have_a_column_that_is_blank_where_they_were_not_run(made):

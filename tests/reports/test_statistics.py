@@ -1,10 +1,12 @@
 """Intervals cover, equal models raise no more alarms than they should, and nothing hangs on the order of rows."""
 
+import itertools
 import math
 
 import numpy as np
 import pandas as pd
 import pytest
+from lmms_eval_crystal.reports.resampling import flips_tail
 from lmms_eval_crystal.reports.statistics import (
     compare_models,
     holm,
@@ -12,6 +14,7 @@ from lmms_eval_crystal.reports.statistics import (
     paired_difference,
     rank_correlation,
     smallest_difference,
+    too_few,
 )
 from scipy import stats
 
@@ -278,3 +281,36 @@ def test_intervals_of_rank_correlations_cover_the_truth():
         ]
     # Fisher's transform is an approximation at so few models, and rather too wide.
     assert (np.abs(covered / 400 - 0.95) < 0.04).all()
+
+
+def many(models: int, images: int) -> dict[str, pd.DataFrame]:
+    """Models of which the first is always right, the second never, and the others now and then."""
+    rng = np.random.default_rng(12)
+    values = [np.ones(images), np.zeros(images), *rng.uniform(0.3, 0.7, (models - 2, images))]
+    names = {"image_sha256": [f"image {i}" for i in range(images)], "source": [SOURCES[i % 3] for i in range(images)]}
+    return {f"m{place}": pd.DataFrame({"match_f1": value, **names}) for place, value in enumerate(values)}
+
+
+def test_of_twenty_models_on_fifty_items_those_that_differ_are_established():
+    found = compare_models(many(20, 50), ["match_f1"])
+    extremes = found["first"].isin(["m0", "m1"])
+    assert (found.loc[extremes, "p_holm"] < 0.001).all()
+    # The others are equal: no more alarms than one board in twenty raises.
+    assert (found.loc[~extremes, "p_holm"] > 0.05).all()
+    assert not too_few(found, "match_f1")
+
+
+def test_items_that_can_establish_nothing_are_told_from_models_that_do_not_differ():
+    assert too_few(compare_models(many(20, 10), ["match_f1"]), "match_f1")
+    assert not too_few(compare_models(many(3, 10), ["match_f1"]), "match_f1")
+    assert too_few(compare_models(many(2, 5), ["match_f1"]), "match_f1")
+
+
+def test_the_tail_of_sign_flips_is_no_smaller_than_that_of_all_of_them():
+    rng = np.random.default_rng(13)
+    signs = np.array(list(itertools.product((-1, 1), repeat=12)))
+    for shift in (0.0, 0.5, 1.0, 5.0):
+        totals = rng.normal(shift, 1, 12)
+        exact = np.mean(np.abs(signs @ totals) >= abs(totals.sum()) - 1e-9)
+        assert flips_tail(totals) >= exact
+    assert flips_tail(np.array([0.5] * 11 + [0.0])) == 2.0**-10

@@ -2,6 +2,7 @@
 
 import pytest
 from lmms_eval_crystal.cli.main import app
+from lmms_eval_crystal.cli.pictures import find_pictures
 from lmms_eval_crystal.cli.report import _kin, _licence
 from lmms_eval_crystal.errors import CrystalError
 from studies import TALKERS, write_study
@@ -57,3 +58,12 @@ def test_each_task_comes_with_the_licence_of_its_data():
     assert "CC-BY-NC-SA-4.0" in " ".join(_licence({"crystal"}))
     assert "CC-BY-NC-SA-4.0" not in " ".join(_licence({"crystal_mini"}))
     assert len(_licence({"crystal_paper", "crystal_mini"})) == 2
+    [own] = _licence({"my_items"})
+    assert own.startswith("Questions and reference steps of other tasks are of whoever made them")
+
+
+def test_own_items_are_not_looked_for_in_the_benchmark(monkeypatch):
+    monkeypatch.delenv("CRYSTAL_DATASET", raising=False)
+    pictures, [note] = find_pictures({"my_items", "crystal_mini"}, "")
+    assert pictures.keys() == {"crystal_mini"}
+    assert note == "No thumbnails for my_items: name the data that has its pictures with --dataset."

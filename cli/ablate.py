@@ -14,6 +14,7 @@ from ..reports.chains import cohorts
 from ..reports.encoders import open_encoders, own_encoder
 from ..reports.load import check_paths
 from ..reports.writing import write_whole
+from .console import quiet_libraries
 from .reading import encoder_device, read_study, show
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def run(
 
     Give runs of one model with several prompts (CRYSTAL_PROMPT_FILE) to see what the wording does.
     """
+    quiet_libraries()
     # Here, since scipy and matplotlib would slow down all commands.
     from ..reports.ablation.measure import ablate
     from ..reports.ablation.tables import grids, sentences

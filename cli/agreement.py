@@ -30,6 +30,7 @@ from ..reports.encoders import open_encoders, own_encoder
 from ..reports.load import check_paths
 from ..reports.study import fields
 from ..reports.writing import write_whole
+from .console import quiet_libraries
 from .reading import encoder_device, read_study, show
 
 app = typer.Typer(no_args_is_help=True, help="Label pairs of steps by hand, and measure the matcher by the labels.")
@@ -67,6 +68,7 @@ def sample(
     for file in (output, key_file):
         if file.exists():
             raise CrystalError(f"{file} is there already and may hold labels; name another file with -o.")
+    quiet_libraries()
     check_paths(paths)
     named = open_encoders([encoder], encoder_device(device), download, "--encoder") if encoder else []
     study = read_study(paths)

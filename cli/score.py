@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ..reports.load import load_results
+from .console import quiet_libraries
 from .table import show
 
 
@@ -58,6 +59,7 @@ def run(
 
         crystal-eval score out --encoder distilroberta --tau 0.4 -o out/rescored
     """
+    quiet_libraries()
     # Here, since it loads the datasets library, which other commands need not wait for.
     from ..crystal_task.offline import Job, Overrides, notes_on, score_all
     from ..crystal_task.references import load_references

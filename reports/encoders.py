@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from huggingface_hub import try_to_load_from_cache
+from tqdm import tqdm
 
 from ..errors import CrystalError
 from ..metrics import EmbeddingTable, StepEncoder, similarity_of
@@ -42,10 +43,15 @@ def embed_chains(
     Predictions of a full run take about 0.1 GB of memory.
     """
     table = EmbeddingTable(encoder, cache_folder)
-    table.progress = progress
+    with tqdm(total=0, desc=f"Embedding, {encoder.id}", unit="step", disable=not progress) as table.bar:
+        _add(table, chains)
+    table.bar = None
+    return table
+
+
+def _add(table: EmbeddingTable, chains: Sequence[Sequence[Chain]]) -> None:
     table.add((text for run in chains for chain in run for text in chain.reference), keep=True)
     table.add(text for run in chains for chain in run for text in chain.encoded)
-    return table
 
 
 def chain_similarity(table: EmbeddingTable, chain: Chain) -> np.ndarray:

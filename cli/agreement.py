@@ -26,8 +26,8 @@ from ..reports.agreement.files import (
 from ..reports.agreement.measures import measure
 from ..reports.agreement.tables import grids, sentences, to_json, to_markdown
 from ..reports.chains import Cohort, cohorts, draw_items, read_cohort
-from ..reports.encoders import open_encoders, own_encoder
-from ..reports.load import check_paths
+from ..reports.encoders import common_encoder, open_encoders, own_encoder
+from ..reports.load import find_results
 from ..reports.study import fields
 from ..reports.writing import write_whole
 from .console import quiet_libraries
@@ -69,8 +69,8 @@ def sample(
         if file.exists():
             raise CrystalError(f"{file} is there already and may hold labels; name another file with -o.")
     quiet_libraries()
-    check_paths(paths)
-    named = open_encoders([encoder], encoder_device(device), download, "--encoder") if encoder else []
+    names = [encoder] if encoder else common_encoder(find_results(paths).results)
+    named = open_encoders(names, encoder_device(device), download, "--encoder") if names else []
     study = read_study(paths)
     found, notes = cohorts(study)
     cohort = found[0]

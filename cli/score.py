@@ -64,8 +64,13 @@ def run(
     from ..crystal_task.offline import Job, Overrides, notes_on, score_all
     from ..crystal_task.references import load_references
     from ..crystal_task.result_files import check_folder
+    from ..crystal_task.settings import Settings
+    from ..metrics.encoder import check_encoder
     from ..model_adapters.prediction_sets import find_sets
 
+    named = encoder or Settings.from_environment().encoder
+    if named:
+        check_encoder(named)
     overrides = Overrides(encoder, tau, alpha, parse.value if parse else "")
     check_folder(out)
     given = load_references(references) if references else None
@@ -74,6 +79,9 @@ def run(
         against = given or predicted.references
         assert against, "predictions that carry no references are refused where they are read"
         jobs.append(Job.plan(predicted, against, overrides))
+        if jobs[-1].rules.encoder != named:
+            named = jobs[-1].rules.encoder
+            check_encoder(named)
         for note in notes_on(predicted, jobs[-1].references):
             print(f"Note: {note}", flush=True)
     results = score_all(jobs, out)

@@ -363,6 +363,22 @@ def test_arguments_that_cannot_work_get_one_sentence(arguments, sentence):
     assert not Path("out").exists()
 
 
+def test_an_encoder_that_cannot_be_had_is_said_first_of_all_with_the_option_that_helps(monkeypatch):
+    arguments = ["gone.json", "--references", "gone.parquet"]
+    expected = "The encoder 'owner/encoder' is not on this machine and the Hugging Face hub does not give it"
+    said = refusal(*arguments, "--encoder", "owner/encoder")
+    assert expected in said
+    assert "take `--encoder minilm`" in said
+    monkeypatch.setenv("CRYSTAL_ENCODER", "owner/encoder")
+    assert expected in refusal(*arguments)
+    # Without one that is named it hangs on the predictions.
+    monkeypatch.delenv("CRYSTAL_ENCODER")
+    monkeypatch.setattr(offline, "encoder_of", lambda task: "owner/encoder")
+    dump("a.json", {"0": FIELDS})
+    dump("r.json", {"0": ENTRY})
+    assert expected in refusal("a.json", "--references", "r.json")
+
+
 def test_questions_of_other_items_are_noticed(capsys):
     dump("r.json", {str(at): {**ENTRY, "question": f"What is shape {at}?"} for at in range(3)})
     dump("a.json", {str(at): {**FIELDS, "question": f"What is shape {at + 1}?"} for at in range(3)})

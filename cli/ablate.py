@@ -11,9 +11,10 @@ from ..crystal_task.settings import embeddings_folder
 from ..errors import CrystalError
 from ..metrics.sweep import PAPER_TAUS
 from ..reports.chains import cohorts
-from ..reports.encoders import open_encoders, own_encoder
-from ..reports.load import check_paths
+from ..reports.encoders import common_encoder, open_encoders, own_encoder
+from ..reports.load import find_results
 from ..reports.writing import write_whole
+from .console import quiet_libraries
 from .reading import encoder_device, read_study, show
 
 if TYPE_CHECKING:
@@ -47,14 +48,15 @@ def run(
 
     Give runs of one model with several prompts (CRYSTAL_PROMPT_FILE) to see what the wording does.
     """
+    quiet_libraries()
     # Here, since scipy and matplotlib would slow down all commands.
     from ..reports.ablation.measure import ablate
     from ..reports.ablation.tables import grids, sentences
 
     taus = thresholds(tau)
     names = list(dict.fromkeys(name.strip() for name in encoders.split(",") if name.strip()))
-    check_paths(paths)
     # First of all, since reading a full run takes longer than finding out that an encoder is missing.
+    names = names or common_encoder(find_results(paths).results)
     opened = open_encoders(names, encoder_device(device), download) if names else []
     study = read_study(paths)
     found, left_out = cohorts(study)

@@ -26,9 +26,10 @@ from ..reports.agreement.files import (
 from ..reports.agreement.measures import measure
 from ..reports.agreement.tables import grids, sentences, to_json, to_markdown
 from ..reports.chains import Cohort, cohorts, draw_items, read_cohort, signed_number
-from ..reports.encoders import open_encoders, own_encoder
-from ..reports.load import check_paths
+from ..reports.encoders import common_encoder, open_encoders, own_encoder
+from ..reports.load import find_results
 from ..reports.writing import write_whole
+from .console import quiet_libraries
 from .reading import encoder_device, read_study, show
 
 app = typer.Typer(no_args_is_help=True, help="Label pairs of steps by hand, and measure the matcher by the labels.")
@@ -67,8 +68,9 @@ def sample(
     for file in (output, key_file, text_file):
         if file.exists():
             raise CrystalError(f"{file} is there already and may hold labels or notes; name another file with -o.")
-    check_paths(paths)
-    named = open_encoders([encoder], encoder_device(device), download, "--encoder") if encoder else []
+    quiet_libraries()
+    names = [encoder] if encoder else common_encoder(find_results(paths).results)
+    named = open_encoders(names, encoder_device(device), download, "--encoder") if names else []
     study = read_study(paths)
     found, notes = cohorts(study)
     cohort = found[0]

@@ -1,5 +1,6 @@
-"""The console that commands print tables and sentences on."""
+"""The console that commands print tables and sentences on, and the libraries that would write between them."""
 
+from loguru import logger
 from rich.console import Console
 
 
@@ -12,3 +13,13 @@ def open_console(plain_width: int) -> Console:
 def say(console: Console, sentence: str) -> None:
     """Prints a sentence as it is: what looks like markup in it is text, and it stays one line for other programs."""
     console.print(sentence, highlight=False, markup=False, soft_wrap=True)
+
+
+def quiet_libraries() -> None:
+    """Without the bars and remarks of libraries about loading their own files; call it before they are imported."""
+    logger.disable("lmms_eval")
+    import datasets
+    from transformers.utils.logging import disable_progress_bar
+
+    datasets.disable_progress_bars()
+    disable_progress_bar()

@@ -27,7 +27,8 @@ RESULTS = "*_results.json"
 ERROR_MARK = b"CRYSTAL: "
 #: The line that ends a traceback, where colours do not stand before it.
 ERROR_LINE = re.compile(r"[\w.]*(Error|Exception)\b")
-COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+#: Colours, and the moves of a terminal's cursor.
+CODES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 #: Characters of such a line that are shown again.
 ERROR_LENGTH = 300
 #: Bytes that are read at once.
@@ -39,7 +40,8 @@ def run_harness(
 ) -> list[Path]:
     """Runs the command and returns the results files that it wrote, at least one; they hold all ``tasks``.
 
-    Its output goes to ``output`` (default: this process's own) as it comes, without secrets. Raises
+    Its output goes to ``output`` (default: this process's own) as it comes, without secrets, and with colours only to
+    a terminal. Raises
     ``CrystalError`` where it failed, which the harness itself reports with exit code 0, and ``TimeoutError`` where it
     was stopped after ``timeout`` seconds.
     """
@@ -90,12 +92,13 @@ def _stream(
     timeout: float | None,
 ) -> _Ended:
     sentence = error = ""
+    in_colour = output.isatty()
     until = None if timeout is None else time.monotonic() + timeout
     with started(arguments, environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         assert process.stdout is not None
         for line in _lines(process.stdout, until):
             shown = masked(line, secrets)
-            output.write(shown)
+            output.write(shown if in_colour else CODES.sub(b"", shown))
             output.flush()
             if shown.startswith(ERROR_MARK):
                 sentence = _text(shown.removeprefix(ERROR_MARK))
@@ -105,7 +108,7 @@ def _stream(
 
 
 def _text(line: bytes) -> str:
-    return COLOURS.sub("", line.decode("utf-8", "replace")).strip()
+    return CODES.sub(b"", line).decode("utf-8", "replace").strip()
 
 
 def _lines(stream: IO[bytes], until: float | None) -> Iterator[bytes]:

@@ -9,8 +9,8 @@ from functools import cached_property
 
 from ..crystal_task.checks import RawImages, with_images
 from ..crystal_task.data import MINI_FILE
-from ..crystal_task.plugin import MINI
-from ..crystal_task.settings import Settings
+from ..crystal_task.plugin import MINI, TASK_NAMES
+from ..crystal_task.settings import HUB_DATASET, Settings
 from ..crystal_task.source import SPLIT, Location, locate
 from ..errors import CrystalError
 from ..reports.pictures import Pictures
@@ -54,6 +54,10 @@ def find_pictures(tasks: set[str], dataset: str) -> tuple[dict[str, Pictures], l
     settings = Settings.from_environment()
     for task in sorted(tasks):
         name = dataset or (str(MINI_FILE) if task == MINI else settings.dataset)
+        # Own items are not in the benchmark, so that it is no use to have it.
+        if name == HUB_DATASET and not dataset and task not in TASK_NAMES:
+            notes.append(f"No thumbnails for {task}: name the data that has its pictures with --dataset.")
+            continue
         try:
             found[task] = DatasetPictures(_open(locate(name, settings.revision), name))
         except CrystalError as error:

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from ..crystal_task.plugin import BENCHMARK, MINI
 from ..errors import CrystalError
 from ..model_adapters.presets import load_presets
 from ..reports.diagnosis import Thresholds
@@ -32,6 +33,11 @@ LICENCE = (
 MINI_LICENCE = (
     "Questions and reference steps of crystal_mini are part of lmms-eval-crystal (MIT licence); the licence of each of "
     "its pictures stands in the set's data card.",
+)
+
+OWN_LICENCE = (
+    "Questions and reference steps of other tasks are of whoever made them. Where they are items of CRYSTAL, its terms "
+    "hold: gated, CC-BY-NC-SA-4.0, no commercial use.",
 )
 
 
@@ -131,7 +137,13 @@ def _number(items: str) -> int | None:
 
 
 def _licence(tasks: set[str]) -> list[str]:
-    return [*(LICENCE if tasks - {"crystal_mini"} else ()), *(MINI_LICENCE if "crystal_mini" in tasks else ())]
+    benchmark = {task for task in tasks if task.startswith(BENCHMARK)} - {MINI}
+    own = {task for task in tasks if not task.startswith(BENCHMARK)}
+    return [
+        *(LICENCE if benchmark else ()),
+        *(MINI_LICENCE if MINI in tasks else ()),
+        *(OWN_LICENCE if own else ()),
+    ]
 
 
 def _kin(model: str) -> str | None:

@@ -37,7 +37,7 @@ def run(
     no_journal: Annotated[bool, typer.Option("--no-journal", help="Keep none; a killed run starts anew.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the command and stop.")] = False,
 ) -> None:
-    """Evaluate a model: print the lmms-eval command, run it, and end with the table of its results.
+    """Evaluate a model: print the harness's command, run it, and end with the table of its results.
 
     Takes a preset (see `crystal-eval models`), a hub id or a local folder. Exits with 1 where the run failed.
     Started again after it was killed, the same command goes on where it stopped. Further options of

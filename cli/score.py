@@ -8,6 +8,7 @@ import typer
 
 from ..reports.load import load_results
 from ..reports.plain import printable
+from .console import quiet_libraries
 from .table import show
 
 
@@ -59,12 +60,18 @@ def run(
 
         crystal-eval score out --encoder distilroberta --tau 0.4 -o out/rescored
     """
+    quiet_libraries()
     # Here, since it loads the datasets library, which other commands need not wait for.
     from ..crystal_task.offline import Job, Overrides, notes_on, score_all
     from ..crystal_task.references import load_references
     from ..crystal_task.result_files import check_folder
+    from ..crystal_task.settings import Settings
+    from ..metrics.encoder import check_encoder
     from ..model_adapters.prediction_sets import find_sets
 
+    named = encoder or Settings.from_environment().encoder
+    if named:
+        check_encoder(named)
     overrides = Overrides(encoder, tau, alpha, parse.value if parse else "")
     check_folder(out)
     given = load_references(references) if references else None
@@ -73,6 +80,9 @@ def run(
         against = given or predicted.references
         assert against, "predictions that carry no references are refused where they are read"
         jobs.append(Job.plan(predicted, against, overrides))
+        if jobs[-1].rules.encoder != named:
+            named = jobs[-1].rules.encoder
+            check_encoder(named)
         for note in notes_on(predicted, jobs[-1].references):
             print(printable(f"Note: {note}"), flush=True)
     results = score_all(jobs, out)

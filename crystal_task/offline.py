@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
+
 from ..errors import CrystalError, first_few
 from ..metrics import GenerationSignature
 from ..metrics.encoder import encoder_presets
@@ -18,7 +20,7 @@ from .encoder import check_device, encoder_of, shared_encoder
 from .item import Item
 from .judge import AnswerJudge
 from .observe import Request
-from .plugin import BENCHMARK, MINI, TASK_NAMES, task_version
+from .plugin import BENCHMARK, PAPER, TASK_NAMES, task_version
 from .prediction import Prediction, PredictionSet
 from .prompt import Prompt
 from .record import Provenance
@@ -163,14 +165,18 @@ def score_all(jobs: Sequence[Job], out: Path) -> list[Path]:
     for job in jobs:
         check_device(job.rules.settings.encoder_device)
         shared_encoder(job.rules.encoder)
-    return [_score(job, out) for job in jobs]
+    items = sum(len(job.references.items) for job in jobs)
+    # Which steps are new is known model by model only, so the first total grows.
+    with tqdm(total=0, desc="Embedding", unit="step") as embedding, tqdm(total=items, desc="Scoring") as scoring:
+        return [_score(job, out, embedding, scoring) for job in jobs]
 
 
-def _score(job: Job, out: Path) -> Path:
+def _score(job: Job, out: Path, embedding: tqdm, scoring: tqdm) -> Path:
     predicted, references, rules = job.predicted, job.references, job.rules
     given = [predicted.by_id.get(name) for name in references.ids]
     asked = _all_asked(predicted, references)
     task = _loaded(references, rules, question_source(references.items, asked))
+    task.table.bar, task.bar = embedding, scoring
     scorer = task.scorer_signature(None)
     # The questions that predictions bring are used and not hashed, or each model's file would be data of its own.
     task.items = asked
@@ -190,7 +196,11 @@ def _score(job: Job, out: Path) -> Path:
         Request(index, None if prediction is None else prediction.output_tokens, limit)
         for index, prediction in enumerate(given)
     ]
-    return write_results(out, scored, _records(task, texts, requests, provenance), texts)
+    try:
+        return write_results(out, scored, _records(task, texts, requests, provenance), texts)
+    finally:
+        # The table is shared, and outlives the bar.
+        task.table.bar = None
 
 
 def _records(
@@ -222,8 +232,7 @@ def _loaded(references: References, rules: Rules, question_from: str) -> LoadedT
 
 def _task_name(references: References, rules: Rules) -> str:
     """The task whose results these are: by its data, and for the benchmark by its parser."""
-    is_released = references.task != MINI and rules.parser == "released"
-    return f"{references.task}_paper" if is_released else references.task
+    return PAPER if references.task == BENCHMARK and rules.parser == "released" else references.task
 
 
 def _asked(item: Item, prediction: Prediction | None) -> Item:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,12 +19,15 @@ from . import source
 from .checks import LISTS_OF_TEXTS, REQUIRED, ImageHashes, RawImages, check_columns, read_items, with_images
 from .data import MINI_FILE
 from .item import Item, item_id
-from .plugin import BENCHMARK, MINI
-from .settings import Settings
+from .plugin import BENCHMARK, MINI, TASK_NAMES
+from .settings import HUB_DATASET, Settings
+from .summary import BENCHMARK_ITEMS
 
 #: Files that only the datasets library reads.
 TABLES = (".parquet", ".arrow", ".jsonl")
 UNKNOWN = "unknown"
+#: Characters of a task that is named after a file; file systems take 255 with the rest of a samples file's name.
+TASK_LENGTH = 60
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,8 @@ class Hashes:
 class References:
     """Items to score against, by id. Items are numbered by their place here.
 
-    ``name`` is what the data is called, ``task`` the task whose results these are. ``ids`` has one id an item, in
+    ``name`` is what the data is called, ``task`` the task whose results these are: one of ours, or for other
+    items a name made of that of their file. ``ids`` has one id an item, in
     the spelling of ``item_id``. ``of`` is the number of items of the dataset that these are a part of.
     """
 
@@ -100,7 +106,8 @@ def load_references(name: str) -> References:
     else:
         whole = settings.dataset if name == BENCHMARK else name
         location = source.locate(whole, settings.revision)
-        data, folder, task = source.open_dataset(location, whole), location.folder, BENCHMARK
+        data, folder = source.open_dataset(location, whole), location.folder
+        task = BENCHMARK if BENCHMARK in (name, whole) or whole == HUB_DATASET else task_of(whole, len(data))
         name = whole
     without_images = "image" not in data.column_names
     check_columns(data, [column for column in REQUIRED if column != "image"])
@@ -108,6 +115,20 @@ def load_references(name: str) -> References:
     # Hashes only: a file of images that went away costs a record its hash, not the scoring.
     images = Hashes() if without_images else RawImages(with_images(data, folder))
     return References(name, task, tuple(items), tuple(map(str, range(len(items)))), images, len(items))
+
+
+def task_of(name: str, items: int) -> str:
+    """The task of items that a user brings, by the name of their file, folder or hub id. As many as the benchmark has
+    are taken for a copy of it.
+
+    >>> task_of("data/My items.json", 3), task_of("crystal.json", 3), task_of("copy", 6372)
+    ('my_items', 'own_crystal', 'crystal')
+    """
+    if items == BENCHMARK_ITEMS:
+        return BENCHMARK
+    plain = unicodedata.normalize("NFKD", Path(name).stem).encode("ascii", "ignore").decode().lower()
+    slug = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:TASK_LENGTH]
+    return f"own_{slug or 'items'}" if not slug or slug in TASK_NAMES else slug
 
 
 def _json_object(path: Path) -> dict[str, Any] | None:
@@ -155,7 +176,7 @@ def _from_object(path: Path, content: Mapping[str, Any]) -> References:
     _check(path, entries)
     items = tuple(Item.from_row({**entry, "answer": _answer(entry)}, at) for at, entry in enumerate(entries.values()))
     hashes = [str(entry.get("image_sha256") or UNKNOWN) for entry in entries.values()]
-    return References(str(path), BENCHMARK, items, tuple(entries), Hashes(hashes), len(items))
+    return References(str(path), task_of(str(path), len(items)), items, tuple(entries), Hashes(hashes), len(items))
 
 
 def _check(path: Path, entries: Mapping[str, Any]) -> None:

@@ -11,9 +11,10 @@ import json
 import math
 import re
 import statistics
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -55,43 +56,64 @@ class ScoredTask:
 def write_results(out: Path, task: ScoredTask, records: Iterable[dict[str, Any]], texts: Sequence[str]) -> Path:
     """Writes the samples as the records come, then the results; the path of the results.
 
-    Raises ``CrystalError`` where the folder cannot be written to; what was begun is removed then.
+    Raises ``CrystalError`` where the folder cannot be written to; what was begun is removed then, as it is where the
+    records fail.
     """
     started = time.time()
     try:
-        folder = out.expanduser() / folder_name(task.model)
-        folder.mkdir(parents=True, exist_ok=True)
-        date = _free_date(folder, task.name)
-        results_file = folder / f"{date}_results.json"
-        # The inner file gets its name first: results stand for a run that is whole.
-        with _aside(results_file) as results, _aside(folder / f"{date}_samples_{task.name}.jsonl") as samples:
-            values: dict[str, list[float]] = {}
-            validity: list[dict[str, Any]] = []
-            for sample in _samples(task, records, texts):
-                samples.write(json.dumps(sample, ensure_ascii=False) + "\n")
-                for metric in sample.keys() & set(METRICS):
-                    values.setdefault(metric, []).append(sample[metric])
-                validity.append({name: sample["crystal"][name] for name in SUMMARISED})
-            content = _results(task, values, validity, started)
-            results.write(json.dumps(content, ensure_ascii=False, indent=2))
+        with _made(out.expanduser() / folder_name(task.model)) as folder:
+            return _write(folder, task, records, texts, started)
     except OSError as error:
         raise CrystalError(
             f"The results of {task.model} cannot be written under {out} ({error.strerror or error}); choose another "
             "place by -o."
         ) from error
+
+
+def _write(
+    folder: Path, task: ScoredTask, records: Iterable[dict[str, Any]], texts: Sequence[str], started: float
+) -> Path:
+    date = _free_date(folder, task.name)
+    results_file = folder / f"{date}_results.json"
+    # The inner file gets its name first: results stand for a run that is whole.
+    with _aside(results_file) as results, _aside(folder / f"{date}_samples_{task.name}.jsonl") as samples:
+        values: dict[str, list[float]] = {}
+        validity: list[dict[str, Any]] = []
+        for sample in _samples(task, records, texts):
+            samples.write(json.dumps(sample, ensure_ascii=False) + "\n")
+            for metric in sample.keys() & set(METRICS):
+                values.setdefault(metric, []).append(sample[metric])
+            validity.append({name: sample["crystal"][name] for name in SUMMARISED})
+        content = _results(task, values, validity, started)
+        results.write(json.dumps(content, ensure_ascii=False, indent=2))
     return results_file
 
 
 def check_folder(out: Path) -> None:
-    """Raises ``CrystalError`` where results cannot go to the folder, before anything is computed."""
+    """Raises ``CrystalError`` where results cannot go to the folder, before anything is computed; leaves nothing."""
     try:
-        out.expanduser().mkdir(parents=True, exist_ok=True)
-        with _aside(out.expanduser() / ".crystal-eval") as probe:
-            probe.write("")
-        (out.expanduser() / ".crystal-eval").unlink()
+        with _made(out.expanduser(), keep=False) as folder, tempfile.TemporaryFile(dir=folder):
+            pass
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise CrystalError(f"The results cannot go to {out} ({reason}); choose another place by -o.") from error
+
+
+@contextmanager
+def _made(folder: Path, keep: bool = True) -> Iterator[Path]:
+    """A folder with those above it; of the ones made for it the empty go again after a failure, or without ``keep``."""
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
+    except BaseException:
+        keep = False
+        raise
+    finally:
+        for path in () if keep else new:
+            # Another process may have written there by now, and of several some may not have been made.
+            with suppress(OSError):
+                path.rmdir()
 
 
 def folder_name(model: str) -> str:

@@ -8,7 +8,7 @@ for (``--predict_only``), and one thread computes while the others wait.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -56,7 +56,8 @@ class LoadedTask:
     """A CRYSTAL task that the harness has loaded: its items, its encoder, and the records made so far.
 
     ``table`` holds the embeddings; tasks of one process that use the same encoder share it. ``question_from`` says
-    where the questions are from, which the answer rules read: of a dataset, its own.
+    where the questions are from, which the answer rules read: of a dataset, its own. ``bar`` counts the items of
+    several tasks, in place of a bar for each.
     """
 
     version: int
@@ -69,6 +70,7 @@ class LoadedTask:
     table: EmbeddingTable
     judge: AnswerJudge | None = None
     question_from: str = "references"
+    bar: tqdm | None = None
     _noted: tuple[Sequence[str], Sequence[Request]] | None = None
     _covered: range = range(0)
     _hashes: dict[range, str] = field(default_factory=dict)
@@ -153,13 +155,20 @@ class LoadedTask:
         items = [self.items[index] for index in indices]
         _warn_of_floods(items, readings)
         self._embed(items, readings)
-        bar = tqdm(readings, desc="Scoring", disable=len(items) < 2 or not ranks.is_main())
-        scored = [self._score_item(item, reading) for item, reading in zip(items, bar, strict=True)]
+        scored = [self._score_item(item, reading) for item, reading in zip(items, self._counted(readings), strict=True)]
         for result in self._judged(scored):
             index = result.item.index
             record = make_record(result, self.images.sha256(index), self._provenance)
             self._records[index] = (result.reading.text.strip(), record)
         self.table.forget_passing()
+
+    def _counted(self, readings: Sequence[Reading]) -> Iterator[Reading]:
+        if self.bar is None:
+            yield from tqdm(readings, desc="Scoring", disable=len(readings) < 2 or not ranks.is_main())
+            return
+        for reading in readings:
+            yield reading
+            self.bar.update()
 
     def _embed(self, items: Sequence[Item], readings: Sequence[Reading]) -> None:
         """All steps of the items in batches, on the GPU that generation has left free."""

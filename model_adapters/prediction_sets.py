@@ -45,7 +45,7 @@ def find_sets(
     try:
         sources = [source for path in paths for source in _sources(path, is_name, apart)]
         bar = tqdm(sources, desc="Reading", unit="file", disable=len(sources) < 2)
-        sets = [_read(source, is_name, references is None) for source in bar]
+        sets = [_read(source, is_name, references is None, progress=len(sources) < 2) for source in bar]
     except (OSError, RuntimeError) as error:
         raise CrystalError(f"The predictions cannot be read: {error}.") from error
     if name.strip():
@@ -94,14 +94,14 @@ def _is_ours(file: Path) -> bool:
     return is_json_lines(first, alone=True) and isinstance(json.loads(first).get("crystal"), dict)
 
 
-def _read(source: Path, is_name: Callable[[str], bool], need_items: bool) -> PredictionSet:
+def _read(source: Path, is_name: Callable[[str], bool], need_items: bool, progress: bool) -> PredictionSet:
     """All predictions of a source, and the items in their records where each has one."""
     records: dict[str, Mapping[str, Any]] = {}
     unrecorded: list[str] = []
     first: dict[str, Any] = {}
 
     def found() -> Iterator[tuple[str, Prediction]]:
-        for entry in entries(source, progress=True, is_name=is_name):
+        for entry in entries(source, progress=progress, is_name=is_name):
             key = _key(entry)
             record = _record(entry)
             if record and not first:

@@ -1,21 +1,19 @@
 """The encoders with which runs are scored again: loaded before any work, and never downloaded unasked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-from huggingface_hub import try_to_load_from_cache
+from tqdm import tqdm
 
 from ..errors import CrystalError
 from ..metrics import EmbeddingTable, StepEncoder, compared_steps
 from ..metrics.chains import NOT_COMPARED
 from ..metrics.chains import chain_similarity as steps_similarity
-from ..metrics.encoder import EncoderSource, encoder_presets, resolve_encoder
+from ..metrics.encoder import check_encoder, encoder_presets
 from .chains import Chain, Cohort
+from .load import Result
 from .study import fields
-
-#: One of these is in every folder that sentence-transformers can load.
-_CONFIGS = ("modules.json", "config.json")
 
 
 def open_encoders(
@@ -27,12 +25,7 @@ def open_encoders(
     False; ``option`` is what the user gave the names in.
     """
     for name in names:
-        source = resolve_encoder(name)
-        if not download and not _is_here(source):
-            raise CrystalError(
-                f"The encoder {name!r} is not on this machine: fetch it with `hf download {source.location}` or add "
-                f"--download, or give {option} a folder that holds it."
-            )
+        check_encoder(name, option, download)
     return [StepEncoder(name, device) for name in names]
 
 
@@ -44,10 +37,15 @@ def embed_chains(
     Predictions of a full run take about 0.1 GB of memory.
     """
     table = EmbeddingTable(encoder, cache_folder)
-    table.progress = progress
+    with tqdm(total=0, desc=f"Embedding, {encoder.id}", unit="step", disable=not progress) as table.bar:
+        _add(table, chains)
+    table.bar = None
+    return table
+
+
+def _add(table: EmbeddingTable, chains: Sequence[Sequence[Chain]]) -> None:
     table.add((text for run in chains for chain in run for text in chain.reference), keep=True)
     table.add(text for run in chains for chain in run for text in compared_steps(chain.encoded))
-    return table
 
 
 def chain_similarity(table: EmbeddingTable, chain: Chain) -> np.ndarray:
@@ -57,12 +55,25 @@ def chain_similarity(table: EmbeddingTable, chain: Chain) -> np.ndarray:
     return steps_similarity(table, chain.encoded, chain.reference)
 
 
+def common_encoder(results: Iterable[Result]) -> list[str]:
+    """The one encoder that all results were scored with, as a name that can be loaded; empty where there are several.
+
+    Raises as ``own_encoder`` does.
+    """
+    scorers = [result.scorer for result in results]
+    return [_loadable(scorers)] if len({encoder_id(scorer) for scorer in scorers}) == 1 else []
+
+
 def own_encoder(cohort: Cohort) -> str:
     """The encoder that most runs of a cohort were scored with, as a name that can be loaded.
 
     Raises ``CrystalError`` where their signature names a folder, of which it keeps the last name only.
     """
-    ids = [encoder_id(run.result.scorer) for run in cohort.runs]
+    return _loadable([run.result.scorer for run in cohort.runs])
+
+
+def _loadable(scorers: Sequence[str]) -> str:
+    ids = [encoder_id(scorer) for scorer in scorers]
     most = max(ids, key=ids.count)
     for name, preset in encoder_presets().items():
         if most in (preset.get("id"), preset.get("model")):
@@ -82,10 +93,3 @@ def encoder_id(scorer: str) -> str:
     'sentence-transformers/all-MiniLM-L6-v2'
     """
     return fields(scorer).get("enc", "unknown").rpartition("@")[0]
-
-
-def _is_here(source: EncoderSource) -> bool:
-    """Whether an encoder is a folder, or lies in the hub's cache."""
-    if Path(source.location).is_dir():
-        return True
-    return any(isinstance(try_to_load_from_cache(source.location, name), str) for name in _CONFIGS)

@@ -24,6 +24,8 @@ ANNOTATOR = "annotator_"
 KEY_ENDING, TEXT_ENDING = ".key.json", ".txt"
 #: Nobody compares longer steps by eye, and spreadsheets cut cells off at 32,767 characters.
 LONGEST = 2000
+#: Characters of a column's name that a sentence shows.
+HEADING_LENGTH = 40
 WORDS = {
     **dict.fromkeys(("same", "yes", "y", "1", "1.0", "true", "t", "match", "x"), True),
     **dict.fromkeys(("different", "no", "n", "0", "0.0", "false", "f"), False),
@@ -32,6 +34,9 @@ WORDS = {
 _FORMULA = "=+-@＝＋－＠"
 #: One that splits cells at semicolons, whatever the quotes say, begins a cell after each.
 _AFTER_SEMICOLON = re.compile(rf"(;[\s\"']*)(?=[{_FORMULA}])")
+#: What may stand around the name of a column. Programs that do not know the mark of UTF-8 take it into the first one,
+#: quoted with it, or in the letters of another code page.
+_BLANKS = " \t\r\n\"'\ufeffï»¿"
 #: Bytes that a CSV may begin with, and what it is then written in.
 _MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 
@@ -200,12 +205,13 @@ def read_labels(paths: Sequence[Path], known: Mapping[str, Any]) -> list[Annotat
 
 def _columns(path: Path, known: Mapping[str, Any]) -> dict[str, dict[str, bool]]:
     rows = _rows(path)
-    heading = [name.strip().lower() for name in rows[0]] if rows else []
+    heading = [name.strip(_BLANKS).lower() for name in rows[0]] if rows else []
     places = {name: place for place, name in enumerate(heading) if name.startswith(ANNOTATOR)}
     if "id" not in heading or not places:
+        lacking = [name for name, is_there in (("id", "id" in heading), (f"{ANNOTATOR}1", places)) if not is_there]
         raise CrystalError(
-            f"{path} has no column id and no column {ANNOTATOR}1; give the CSV that `crystal-eval agreement sample` "
-            "wrote."
+            f"{path} has no column {' and no column '.join(lacking)} (it has: {_named(heading)}); give the CSV "
+            "that `crystal-eval agreement sample` wrote."
         )
     columns: dict[str, dict[str, bool]] = {name: {} for name in places}
     seen: set[str] = set()
@@ -225,6 +231,11 @@ def _columns(path: Path, known: Mapping[str, Any]) -> dict[str, dict[str, bool]]
             if label:
                 columns[name][row_name] = _label(label, path, number, name)
     return columns
+
+
+def _named(heading: Sequence[str]) -> str:
+    """Names of columns for a sentence: of a file that is no CSV they may be anything."""
+    return one_line(", ".join(name[:HEADING_LENGTH] for name in heading))[: 5 * HEADING_LENGTH] or "none"
 
 
 def _label(text: str, path: Path, row: int, column: str) -> bool:

@@ -82,6 +82,11 @@ def test_the_last_error_of_the_log_is_in_the_sentence_without_secrets():
     assert "the last error was 'openai.AuthError: no ***', and more stands above" in str(caught.value)
 
 
+def test_colours_go_to_terminals_only():
+    loud = "print('\\x1b[32m2026 \\x1b[1mINFO\\x1b[0m started\\x1b[A', end='')"
+    assert launch(WRITE, loud)[1] == "2026 INFO started"
+
+
 def test_the_sentence_of_our_own_error_is_the_sentence_of_the_failure():
     with pytest.raises(CrystalError, match=r"^the encoder is missing; get one\.$"):
         launch("import sys; sys.exit('CRYSTAL: the encoder is missing; get one.')")

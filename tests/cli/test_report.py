@@ -3,6 +3,7 @@
 import pytest
 import typer
 from lmms_eval_crystal.cli.main import app
+from lmms_eval_crystal.cli.pictures import find_pictures
 from lmms_eval_crystal.cli.report import _kin, _licence
 from lmms_eval_crystal.errors import CrystalError
 from lmms_eval_crystal.reports.figures import registry
@@ -64,6 +65,8 @@ def test_each_task_comes_with_the_licence_of_its_data():
     assert "CC-BY-NC-SA-4.0" in " ".join(_licence({"crystal"}))
     assert "CC-BY-NC-SA-4.0" not in " ".join(_licence({"crystal_mini"}))
     assert len(_licence({"crystal_paper", "crystal_mini"})) == 2
+    [own] = _licence({"my_items"})
+    assert own.startswith("Questions and reference steps of other tasks are of whoever made them")
 
 
 def test_names_that_look_like_markup_or_steer_the_terminal_are_printed_as_text(tmp_path, capsys, monkeypatch):
@@ -80,3 +83,10 @@ def test_names_that_look_like_markup_or_steer_the_terminal_are_printed_as_text(t
 def test_samples_are_no_dataset_for_thumbnails(folder, tmp_path):
     with pytest.raises(CrystalError, match=r"has no column image.*--dataset"):
         report(folder, "-o", tmp_path / "out", "--dataset", next(folder.rglob("*.jsonl")))
+
+
+def test_own_items_are_not_looked_for_in_the_benchmark(monkeypatch):
+    monkeypatch.delenv("CRYSTAL_DATASET", raising=False)
+    pictures, [note] = find_pictures({"my_items", "crystal_mini"}, "")
+    assert pictures.keys() == {"crystal_mini"}
+    assert note == "No thumbnails for my_items: name the data that has its pictures with --dataset."

@@ -48,6 +48,15 @@ def test_a_dry_run_prints_the_command_and_needs_no_gpu_hub_or_key(name, capsys, 
     assert not list(tmp_path.iterdir())
 
 
+def test_a_dry_run_explains_what_looks_odd_in_its_command(capsys):
+    finishes("run", "qwen3-vl-8b", "--backend", "vllm", "--dry-run")
+    notes = capsys.readouterr().out
+    assert "max_new_tokens=1" in notes.splitlines()[-1]
+    assert "Note: max_new_tokens=1 is no limit" in notes
+    assert "weights published in bfloat16, run in FP16" in notes
+    assert "billion weights take days" in notes
+
+
 def test_options_reach_the_command(capsys):
     finishes(
         *("run", "owner/model", "--dry-run", "--tasks", "crystal,mmmu_val", "--limit", "0.5", "--nproc", "2"),

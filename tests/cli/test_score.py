@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -115,14 +116,14 @@ def test_the_authors_formats_give_the_numbers_of_their_own_command(authors, thei
         dump("theirs.json", predictions)
         score("theirs.json", "--references", "references.json", "--encoder", "minilm", "-o", "out")
     summary, rows, correct = theirs
-    section = results(Path("out"))["crystal"]["crystal"]
+    section = results(Path("out"))["crystal"]["references"]
     assert section["model"] == "theirs"
     for ours, name in (("match_f1", "match_f1"), ("precision", "precision"), ("recall", "recall")):
         assert section["metrics"][ours]["mean"] == pytest.approx(summary[name], abs=1e-6)
     assert section["metrics"]["ordered_f1"]["mean"] == pytest.approx(summary["ordered_match_f1"], abs=1e-6)
     assert section["metrics"]["accuracy"]["mean"] == pytest.approx(summary["accuracy"], abs=1e-6)
     assert 0 < summary["accuracy"] < 1
-    lines = samples(Path("out"), "crystal")
+    lines = samples(Path("out"), "references")
     assert len(lines) == len(references) == summary["samples"]
     for name, row in rows.items():
         ours = lines[int(name)]
@@ -149,7 +150,7 @@ def test_a_question_of_the_references_comes_before_that_of_a_prediction():
     fields = {"reasoning_steps": STEPS, "answer": "square"}
     dump("a.json", {"q_1": fields, "q_2": {"question": "Which colour? A) red", **fields}})
     score("a.json", "--references", "references.json", "--encoder", "minilm", "-o", "out")
-    lines = samples(Path("out"), "crystal")
+    lines = samples(Path("out"), "references")
     assert [lines[index]["accuracy"] for index in (0, 1)] == [1, 1]
     assert {line["crystal"]["question_from"] for line in lines.values()} == {"references"}
     assert [lines[index]["id"] for index in (0, 1)] == ["q_1", "q_2"]
@@ -193,12 +194,12 @@ def test_a_folder_of_runs_is_scored_anew_with_names_signatures_and_all_else_kept
     assert again["shuffled"].generation == first["shuffled"].generation
     assert again["shuffled"].scorer == first["shuffled"].scorer.replace("tau:0.35", "tau:0.9")
     assert Path("again/a__lucky").is_dir()
-    before, after = samples(out / "shuffled", "crystal"), samples(Path("again/shuffled"), "crystal")
+    before, after = samples(out / "shuffled", "references"), samples(Path("again/shuffled"), "references")
     for index, line in after.items():
         kept = {key: value for key, value in line["crystal"].items() if key not in ("pairs", "scorer")}
         assert kept == {key: before[index]["crystal"][key] for key in kept}
         assert line["filtered_resps"] == before[index]["filtered_resps"]
-    lucky = samples(Path("again/a__lucky"), "crystal")[0]
+    lucky = samples(Path("again/a__lucky"), "references")[0]
     assert (lucky["crystal"]["output_tokens"], lucky["truncated"]) == (20, 1)
 
 
@@ -213,23 +214,23 @@ def test_what_lies_in_the_output_folder_is_not_scored_again(run_folder):
 def test_samples_against_other_references_count_the_items_that_the_run_covered(run_folder):
     score(run_folder[0] / "shuffled", "--references", "crystal_mini", "--encoder", "minilm", "-o", "out")
     [result] = load_results([Path("out")]).results
-    assert (result.items, result.of, result.task) == (4, 50, "crystal")
-    assert samples(Path("out"), "crystal")[0]["crystal"]["image_sha256"] != "unknown"
+    assert (result.items, result.of, result.task) == (4, 50, "references")
+    assert samples(Path("out"), "references")[0]["crystal"]["image_sha256"] != "unknown"
 
 
 @pytest.mark.parametrize("dataset", ["waybarrios/CRYSTAL", "parquet"])
 def test_samples_know_their_dataset_by_the_results_beside_them(run_folder, dataset):
-    file = next((run_folder[0] / "shuffled").glob("*_samples_crystal.jsonl"))
+    file = next((run_folder[0] / "shuffled").glob("*_samples_references.jsonl"))
     dump(f"run/{file.name}", file.read_text("utf-8"))
-    beside = {"crystal": {"crystal": {"of": 6372}}, "configs": {"crystal": {"dataset_path": dataset}}}
-    dump(f"run/{file.name}".replace("samples_crystal.jsonl", "results.json"), beside)
+    beside = {"crystal": {"references": {"of": 6372}}, "configs": {"references": {"dataset_path": dataset}}}
+    dump(f"run/{file.name}".replace("samples_references.jsonl", "results.json"), beside)
     [found] = find_sets([Path("run")])
     assert (found.references.of, len(found.references.items)) == (6372, 4)
     assert (found.references.name == dataset) == (dataset == "waybarrios/CRYSTAL")
 
 
 def test_a_signature_that_was_changed_by_hand_is_named(run_folder):
-    file = next((run_folder[0] / "shuffled").glob("*_samples_crystal.jsonl"))
+    file = next((run_folder[0] / "shuffled").glob("*_samples_references.jsonl"))
     dump(f"run/{file.name}", file.read_text("utf-8").replace("|tau:0.35|", "|tau:low|"))
     assert "has a scorer signature that cannot be read" in refusal("run")
 
@@ -237,9 +238,9 @@ def test_a_signature_that_was_changed_by_hand_is_named(run_folder):
 def test_texts_are_parsed_by_ours_or_as_released():
     dump("references.json", {"0": {"reference_steps": STEPS, "answer": "square"}})
     dump("a.jsonl", [{"doc_id": 0, "response": "{'reasoning_steps': ['A red square.'], 'answer': 'square'}"}])
-    score("a.jsonl", "--references", "references.json", "--encoder", "minilm", "-o", "out")
-    score("a.jsonl", "--references", "references.json", "--encoder", "minilm", "--parse", "released", "-o", "out")
-    ours, released = samples(Path("out"), "crystal")[0], samples(Path("out"), "crystal_paper")[0]
+    score("a.jsonl", "--references", "references.json", "--encoder", "minilm", "-o", "ours")
+    score("a.jsonl", "--references", "references.json", "--encoder", "minilm", "--parse", "released", "-o", "released")
+    ours, released = (samples(Path(folder), "references")[0] for folder in ("ours", "released"))
     assert (ours["crystal"]["answer"], ours["crystal"]["status"]) == ("square", "recovered")
     assert released["crystal"]["answer"] == "insufficient information"
     assert "|parse:released|" in released["crystal"]["scorer"]
@@ -260,9 +261,9 @@ def test_a_local_copy_of_the_dataset_is_the_reference(form):
     )
     copy = "copy" if form == "folder" else "copy.jsonl"
     score("a.json", "--references", copy, "--encoder", "minilm", "-o", "out")
-    values = results(Path("out"))["results"]["crystal"]
+    values = results(Path("out"))["results"]["copy"]
     assert values["match_f1,none"] == values["accuracy,none"] == 1
-    assert (samples(Path("out"), "crystal")[0]["crystal"]["image_sha256"] == "unknown") == (form != "folder")
+    assert (samples(Path("out"), "copy")[0]["crystal"]["image_sha256"] == "unknown") == (form != "folder")
 
 
 def test_ids_in_all_spellings_mean_one_item_and_junk_in_a_folder_is_left_out():
@@ -281,7 +282,7 @@ def test_ids_in_all_spellings_mean_one_item_and_junk_in_a_folder_is_left_out():
         "läufe 1.jsonl", "模型 一", "--references", "meine références.json", "--encoder", "minilm", "-o", "mein ordner"
     )
     for model in ("läufe 1", "模型 一"):
-        values = results(Path("mein ordner") / model)["results"]["crystal"]
+        values = results(Path("mein ordner") / model)["results"]["meine_references"]
         assert values["match_f1,none"] == values["accuracy,none"] == 1
 
 
@@ -324,14 +325,14 @@ def test_bad_input_gets_one_sentence(predictions, references, sentence):
     dump("predictions.json", predictions)
     dump("references.json", references)
     assert sentence in refusal("predictions.json", "--references", "references.json", "-o", "out")
-    assert not list(Path("out").rglob("*"))
+    assert not Path("out").exists()
 
 
 def test_steps_and_answers_that_were_not_given_are_misses():
     dump("references.json", {"0": ENTRY, "1": ENTRY})
     dump("a.json", '{"0": {"reasoning_steps": null, "answer": null}, "1": {"reasoning_steps": [], "answer": NaN}}')
     score("a.json", "--references", "references.json", "--encoder", "minilm", "-o", "out")
-    values = results(Path("out"))["results"]["crystal"]
+    values = results(Path("out"))["results"]["references"]
     assert values["match_f1,none"] == values["accuracy,none"] == values["steps,none"] == 0
 
 
@@ -359,6 +360,23 @@ def test_arguments_that_cannot_work_get_one_sentence(arguments, sentence):
     if "-o" not in arguments:
         arguments = [*arguments, "-o", "out"]
     assert sentence in refusal(*arguments)
+    assert not Path("out").exists()
+
+
+def test_an_encoder_that_cannot_be_had_is_said_first_of_all_with_the_option_that_helps(monkeypatch):
+    arguments = ["gone.json", "--references", "gone.parquet"]
+    expected = "The encoder 'owner/encoder' is not on this machine and the Hugging Face hub does not give it"
+    said = refusal(*arguments, "--encoder", "owner/encoder")
+    assert expected in said
+    assert "take `--encoder minilm`" in said
+    monkeypatch.setenv("CRYSTAL_ENCODER", "owner/encoder")
+    assert expected in refusal(*arguments)
+    # Without one that is named it hangs on the predictions.
+    monkeypatch.delenv("CRYSTAL_ENCODER")
+    monkeypatch.setattr(offline, "encoder_of", lambda task: "owner/encoder")
+    dump("a.json", {"0": FIELDS})
+    dump("r.json", {"0": ENTRY})
+    assert expected in refusal("a.json", "--references", "r.json")
 
 
 def test_questions_of_other_items_are_noticed(capsys):
@@ -382,7 +400,21 @@ def test_a_run_that_is_interrupted_leaves_no_file_that_looks_whole(monkeypatch):
     with pytest.raises(SystemExit) as end:
         main(["score", "a.json", "--references", "r.json", "--encoder", "minilm", "-o", "out"])
     assert end.value.code
-    assert [path.name for path in Path("out").rglob("*")] == ["a"]
+    assert not Path("out").exists()
+
+
+def test_several_models_share_a_bar_for_embedding_and_one_for_scoring(capsys):
+    dump("my items.json", {str(at): ENTRY for at in range(3)})
+    for model in "abc":
+        dump(f"{model}.json", {str(at): {**FIELDS, "reasoning_steps": [f"{model} {at}"]} for at in range(3)})
+    score(*(f"{model}.json" for model in "abc"), "--references", "my items.json", "--encoder", "minilm", "-o", "out")
+    said = capsys.readouterr().err
+    assert said.count("Scoring:   0%| ") == 1
+    assert said.count("Embedding: 0step") == 1
+    assert "9/9" in said
+    assert not re.search("Loading weights|Generating|DEBUG", said)
+    # Own items are not the benchmark, whoever's parser reads the texts.
+    assert {result.task for result in load_results([Path("out")]).results} == {"my_items"}
 
 
 def test_many_items_in_parts_score_as_in_one_pass(monkeypatch):
@@ -392,5 +424,5 @@ def test_many_items_in_parts_score_as_in_one_pass(monkeypatch):
     score("a.jsonl", "--references", "r.json", "--encoder", "minilm", "-o", "whole")
     monkeypatch.setattr(offline, "AT_ONCE", 4)
     score("a.jsonl", "--references", "r.json", "--encoder", "minilm", "-o", "parts")
-    whole, parts = (results(Path(folder))["crystal"]["crystal"] for folder in ("whole", "parts"))
+    whole, parts = (results(Path(folder))["crystal"]["r"] for folder in ("whole", "parts"))
     assert parts == whole

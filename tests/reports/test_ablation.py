@@ -19,7 +19,8 @@ from lmms_eval_crystal.reports.ablation.rankings import over_prompts, over_setti
 from lmms_eval_crystal.reports.ablation.stability import in_words, rank_stability
 from lmms_eval_crystal.reports.ablation.tables import sentences
 from lmms_eval_crystal.reports.chains import cohorts, draw_items, read_chains
-from lmms_eval_crystal.reports.encoders import open_encoders, own_encoder
+from lmms_eval_crystal.reports.encoders import common_encoder, open_encoders, own_encoder
+from lmms_eval_crystal.reports.load import find_results
 from lmms_eval_crystal.reports.study import load_study
 from rescored import chain, write_rescored
 from studies import TALKERS, WORDS, write_study
@@ -221,6 +222,8 @@ def test_the_runs_own_encoder_is_found_by_its_signature(cohort, tmp_path):
     for encoder, name in (("all-MiniLM-L6-v2@0.1.0", "minilm"), ("all-distilroberta-v1@main", "distilroberta")):
         write_study(tmp_path / name, items=3, encoder=f"sentence-transformers/{encoder}")
         assert own_encoder(cohorts(load_study([tmp_path / name]))[0][0]) == name
+        assert common_encoder(find_results([tmp_path / name]).results) == [name]
+    assert common_encoder(find_results([tmp_path]).results) == []
 
 
 @pytest.mark.parametrize("tau", ["", "0.3;0.4", "1", "nan", "high"])

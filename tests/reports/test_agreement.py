@@ -197,6 +197,15 @@ def test_labels_are_read_however_a_spreadsheet_saves_them(tmp_path, delimiter, e
     assert annotator.labels == {names[0]: True, names[1]: True, names[2]: False}
 
 
+@pytest.mark.parametrize("mark", ["\ufeff\ufeff", '"\ufeff""id"""', '"\ufeffid"', '\ufeff"id"', "ï»¿"])
+def test_a_mark_of_utf_8_that_got_into_the_heading_is_no_part_of_it(tmp_path, mark):
+    key = key_of([made_up(0.1), made_up(0.6)])
+    path = labelled(tmp_path, key, lambda name: ["same"], encoding="utf-8")
+    rest = path.read_text("utf-8").removeprefix("id")
+    path.write_text((mark if "id" in mark else f"{mark}id") + rest, "utf-8")
+    assert len(read_labels([path], dict(key.draws))[0].labels) == 2
+
+
 def test_two_people_may_fill_two_columns_or_two_files(tmp_path):
     key = key_of([made_up(0.1), made_up(0.6)])
     both = labelled(tmp_path, key, lambda name: ["same", "no"], annotators=2)
@@ -212,7 +221,7 @@ def test_two_people_may_fill_two_columns_or_two_files(tmp_path):
         (lambda text: text.replace("same", "maybe", 1), r"row 2, annotator_1: 'maybe' is no label; write same"),
         (lambda text: text + text.split("\n")[1], r"row 4: id p\w+ comes twice"),
         (lambda text: text + "p000,q,a,b,same\n", r"row 4: id 'p000' is not in the key"),
-        (lambda text: text.replace("annotator_1", "label"), r"has no column id and no column annotator_1"),
+        (lambda text: text.replace("annotator_1", "label"), r"has no column annotator_1 \(it has: id, .*, label\);"),
         (lambda text: text.replace("same", ""), r"Nothing is labelled in"),
         (lambda text: "", r"has no column id"),
     ],

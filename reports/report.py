@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +27,7 @@ from .pictures import BUDGET as PICTURE_BYTES
 from .pictures import Pictures, thumbnails
 from .place import check_folder, clear_folder
 from .screen import first_table, slopes
-from .statistics import compare_models
+from .statistics import COMPARED, compare_models
 from .study import Board, Study, fields
 from .viewer import BODY_BYTES, ITEMS, ItemReader, Shown, choose_items, show_items
 from .writing import write_whole
@@ -96,15 +97,16 @@ def write_report(study: Study, folder: Path, options: Options, work: Work | None
 
 
 def _findings(study: Study, options: Options, work: Work) -> list[Finding]:
-    work.start("Comparing models, drawing figures", len(study.boards) * (len(registry.FIGURES) + 1))
     findings: list[Finding] = []
     for board, name in zip(study.boards, board_names(study.boards), strict=True):
         runs = {run.label: run.items for run in board.sampled if run.items is not None}
         diagnoses = {label: diagnose(items, options.thresholds) for label, items in runs.items()}
-        comparisons = compare_models(runs)
+        if len(runs) > 1:
+            work.start(f"Comparing models of {name}", math.comb(len(runs), 2) * len(COMPARED))
+        comparisons = compare_models(runs, advance=work.advance)
         scores = scores_of(board, options.scores, options.aliases)
         others = elsewhere(board, scores, comparisons)
-        work.advance()
+        work.start(f"Drawing figures of {name}", len(registry.FIGURES))
         figures = registry.draw_figures(Exhibit(board, diagnoses, others.means, str(options.thresholds)), work.advance)
         folder = "figures" if len(study.boards) == 1 else f"figures/{len(findings) + 1}-{board.task}"
         findings.append(

@@ -93,7 +93,7 @@ def read_samples(file: Path, advance: Callable[[int], None] = lambda size: None,
             advance(len(line))
     items = pd.DataFrame.from_dict(rows, orient="index", columns=list(COLUMNS)).sort_index()
     items.index.name = "doc_id"
-    problems = [
+    problems: list[str] = [
         Note(
             file,
             f": {len(found)} of its lines {'is' if len(found) == 1 else 'are'} {fault} (line "

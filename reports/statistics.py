@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -191,7 +191,10 @@ def too_few(comparisons: pd.DataFrame, metric: str) -> bool:
 
 
 def compare_models(
-    runs: Mapping[str, pd.DataFrame], metrics: Collection[str] = COMPARED, level: float = LEVEL
+    runs: Mapping[str, pd.DataFrame],
+    metrics: Collection[str] = COMPARED,
+    level: float = LEVEL,
+    advance: Callable[[], None] = lambda: None,
 ) -> pd.DataFrame:
     """Every pair of models on the items that both have, a row a pair and metric.
 
@@ -199,7 +202,7 @@ def compare_models(
     the images do not differ. Columns: ``metric``, ``first``, ``second`` (in the order of ``runs``),
     ``difference`` (first minus second), ``low``, ``high``, ``p``, ``p_holm`` (adjusted over all pairs of
     the metric), ``items``, ``images`` (shared), ``smallest`` (``smallest_difference`` of this pair alone).
-    A pair that shares nothing has 0 items and NaN.
+    A pair that shares nothing has 0 items and NaN. ``advance`` is called after each metric of each pair.
     """
     pairs = list(itertools.combinations(runs, 2))
     columns = "metric first second difference low high p p_holm items images smallest".split()
@@ -208,7 +211,10 @@ def compare_models(
     board = _Board(runs, metrics, RESAMPLES)
     rows: list[dict[str, object]] = []
     for metric in metrics:
-        found = [board.compare(metric, first, second, level) for first, second in pairs]
+        found = []
+        for first, second in pairs:
+            found.append(board.compare(metric, first, second, level))
+            advance()
         adjusted = holm([row["p"] for row in found])
         rows += [
             {"metric": metric, "first": first, "second": second, **row, "p_holm": p}

@@ -279,8 +279,8 @@ def _load(name: str, source: EncoderSource, device: str) -> SentenceTransformer:
     except Exception as error:  # the loader raises whatever the hub client, the file system or torch raise
         raise CrystalError(
             f"The encoder {name!r} could not be loaded ({_reason(error)}). In CRYSTAL_ENCODER for a run, or by "
-            f"--encoder of a command (--encoders of ablate), name minilm ({MINILM}) or a folder that holds the "
-            "encoder, or make the Hugging Face hub reachable."
+            f"--encoder of a command (--encoders of ablate), name minilm ({MINILM}) or a folder that holds it, or "
+            "make the Hugging Face hub reachable."
         ) from error
 
 

@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import re
 import signal
 from pathlib import Path
 
@@ -363,22 +362,6 @@ def test_arguments_that_cannot_work_get_one_sentence(arguments, sentence):
     assert not Path("out").exists()
 
 
-def test_an_encoder_that_cannot_be_had_is_said_first_of_all_with_the_option_that_helps(monkeypatch):
-    arguments = ["gone.json", "--references", "gone.parquet"]
-    expected = "The encoder 'owner/encoder' is not on this machine and the Hugging Face hub does not give it"
-    said = refusal(*arguments, "--encoder", "owner/encoder")
-    assert expected in said
-    assert "take `--encoder minilm`" in said
-    monkeypatch.setenv("CRYSTAL_ENCODER", "owner/encoder")
-    assert expected in refusal(*arguments)
-    # Without one that is named it hangs on the predictions.
-    monkeypatch.delenv("CRYSTAL_ENCODER")
-    monkeypatch.setattr(offline, "encoder_of", lambda task: "owner/encoder")
-    dump("a.json", {"0": FIELDS})
-    dump("r.json", {"0": ENTRY})
-    assert expected in refusal("a.json", "--references", "r.json")
-
-
 def test_questions_of_other_items_are_noticed(capsys):
     dump("r.json", {str(at): {**ENTRY, "question": f"What is shape {at}?"} for at in range(3)})
     dump("a.json", {str(at): {**FIELDS, "question": f"What is shape {at + 1}?"} for at in range(3)})
@@ -401,20 +384,6 @@ def test_a_run_that_is_interrupted_leaves_no_file_that_looks_whole(monkeypatch):
         main(["score", "a.json", "--references", "r.json", "--encoder", "minilm", "-o", "out"])
     assert end.value.code
     assert not Path("out").exists()
-
-
-def test_several_models_share_a_bar_for_embedding_and_one_for_scoring(capsys):
-    dump("my items.json", {str(at): ENTRY for at in range(3)})
-    for model in "abc":
-        dump(f"{model}.json", {str(at): {**FIELDS, "reasoning_steps": [f"{model} {at}"]} for at in range(3)})
-    score(*(f"{model}.json" for model in "abc"), "--references", "my items.json", "--encoder", "minilm", "-o", "out")
-    said = capsys.readouterr().err
-    assert said.count("Scoring:   0%| ") == 1
-    assert said.count("Embedding: 0step") == 1
-    assert "9/9" in said
-    assert not re.search("Loading weights|Generating|DEBUG", said)
-    # Own items are not the benchmark, whoever's parser reads the texts.
-    assert {result.task for result in load_results([Path("out")]).results} == {"my_items"}
 
 
 def test_many_items_in_parts_score_as_in_one_pass(monkeypatch):

@@ -160,12 +160,12 @@ def test_sorting_follows_the_heading_and_says_so(hostile):
     page = hostile.open()
     accuracy = page.locator("#table-0 .sort", has_text="Accuracy")
     accuracy.click()
-    assert column(page, 2) == sorted(column(page, 2), key=float, reverse=True)
+    assert column(page, 3) == sorted(column(page, 3), key=float, reverse=True)
     assert accuracy.locator("xpath=ancestor::th").get_attribute("aria-sort") == "descending"
     accuracy.press("Enter")
-    assert column(page, 2) == sorted(column(page, 2), key=float)
+    assert column(page, 3) == sorted(column(page, 3), key=float)
     page.locator("#table-0 .sort", has_text="Recall").click()
-    assert column(page, 3, 1) == sorted(column(page, 3, 1), key=float, reverse=True)
+    assert column(page, 4, 1) == sorted(column(page, 4, 1), key=float, reverse=True)
     assert page.locator("#table-0 th[aria-sort]").count() == 1
 
 
@@ -186,7 +186,7 @@ def test_a_table_exports_what_it_shows(hostile):
         page.click("[data-csv=table-0]:not([data-copy])")
     rows = list(csv.DictReader(io.StringIO(Path(waited.value.path()).read_text("utf-8"))))
     assert [row["match_f1"] for row in rows] == column(page, 1)
-    assert [row["recall"] for row in rows] == column(page, 3, 1)
+    assert [row["recall"] for row in rows] == column(page, 4, 1)
     assert {row["model"].lstrip("'") for row in rows} == set(column(page, 0))
 
 

@@ -33,7 +33,7 @@ ITEMS = 6372
 #: A picture of this many pixels a side is as small as a dataset's thumbnail.
 SIDE = 32
 FORMS = ("parquet", "folder")
-_BAR = re.compile(r"Embedding: 100%\|[^|]*\| (\d+)/\d+ \[(?:(\d+):)?(\d+):(\d+)<")
+_BAR = re.compile(r"Embedding: 100%\|[^|]*\| (\d+)/\1 \[(?:(\d+):)?(\d+):(\d+)<")
 console = Console()
 
 
@@ -117,7 +117,7 @@ def run_command(folder: Path, data: Path, encoder: str) -> FullRun:
 
 
 def _embedded(output: str) -> tuple[int, float]:
-    """How many texts a run embedded, and in how many seconds, by its bars, which are drawn twice at their end."""
+    """How many texts a run embedded, and in how many seconds, by its progress bars; their end is drawn twice."""
     bars: list[tuple[int, float]] = []
     for texts, hours, minutes, seconds in _BAR.findall(output):
         bar = (int(texts), 3600.0 * int(hours or 0) + 60 * int(minutes) + int(seconds))

@@ -3,6 +3,8 @@
 from loguru import logger
 from rich.console import Console
 
+from ..reports.plain import printable
+
 
 def open_console(plain_width: int) -> Console:
     """A terminal as wide as it is; anything else, whose width is not known, as ``plain_width`` characters."""
@@ -11,8 +13,11 @@ def open_console(plain_width: int) -> Console:
 
 
 def say(console: Console, sentence: str) -> None:
-    """Prints a sentence as it is: what looks like markup in it is text, and it stays one line for other programs."""
-    console.print(sentence, highlight=False, markup=False, soft_wrap=True)
+    """Prints a sentence as text, on one line that nothing but the terminal breaks.
+
+    Names in it come from files of others, and may look like markup or hold what would steer a terminal.
+    """
+    console.print(printable(sentence), highlight=False, markup=False, soft_wrap=True)
 
 
 def quiet_libraries() -> None:

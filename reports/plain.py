@@ -19,7 +19,7 @@ def one_line(text: str) -> str:
 def printable(text: str) -> str:
     """The text without signs that are not seen, such as those that steer a terminal; a space for each line break.
 
-    >>> printable("  a\n\x1b[31mb")
+    >>> printable("  a\\n\\x1b[31mb")
     '  a [31mb'
     """
     signs = (" " if sign.isspace() else sign for sign in text)

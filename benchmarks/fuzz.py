@@ -120,24 +120,16 @@ def check_answer(prediction: str, reference: str, options: list[str]) -> None:
         assert judge_answer(reference, reference).strict
 
 
-def rounds(minutes: float, start: int) -> int:
-    """Runs both checks over new examples until the time is over; how many were run. A failure is raised, shrunk."""
-    end, count, number = time.monotonic() + 60 * minutes, 0, start
-    while time.monotonic() < end:
-        for test in (_prepared(given(responses)(check_response), number), _prepared(_answers(), number)):
-            test()
-            count += EXAMPLES
-        number += 1
-    return count
+def one_round(number: int, examples: int = EXAMPLES) -> int:
+    """Runs both checks over so many examples of a seed; how many were run. A failure is raised, shrunk."""
+    _prepared(given(responses)(check_response), number, examples)()
+    _prepared(given(answers, answers, st.lists(answers, max_size=4))(check_answer), number, examples)()
+    return 2 * examples
 
 
-def _answers() -> Callable[[], None]:
-    return given(answers, answers, st.lists(answers, max_size=4))(check_answer)
-
-
-def _prepared(test: Callable[[], None], number: int) -> Callable[[], None]:
+def _prepared(test: Callable[[], None], number: int, examples: int) -> Callable[[], None]:
     wanted = settings(
-        max_examples=EXAMPLES,
+        max_examples=examples,
         deadline=None,
         database=None,
         phases=(Phase.generate, Phase.target, Phase.shrink),
@@ -151,7 +143,10 @@ def main(
     start: Annotated[int, typer.Option("--seed", help="Seed of the first round; each round has the next.")] = 0,
 ) -> None:
     """Fuzzes the parsers and the answer rules."""
-    count = rounds(minutes, start)
+    end, count, number = time.monotonic() + 60 * minutes, 0, start
+    while time.monotonic() < end:
+        count += one_round(number)
+        number += 1
     console.print(f"Nothing found in {count:,} examples.")
 
 

@@ -100,7 +100,7 @@ def sweeps(ours: Ours, theirs: Theirs, items: Sequence[SyntheticItem]) -> Stopwa
 
 def growth(ours: Ours, sizes: Sequence[int], rounds: int) -> list[Line]:
     """Whole runs with an empty cache, by number of items; nothing is stubbed."""
-    lines = []
+    lines: list[Line] = []
     for size in sizes:
         watch, items = Stopwatch(size), make_items(size)
         for _ in range(rounds):

@@ -43,10 +43,11 @@ WARM_UP = 256
 
 @dataclass(frozen=True)
 class Timed:
-    """Wall seconds of a run, and how many of them were spent in the encoder's forward passes."""
+    """Seconds of a run on the clock, those in the encoder's forward passes, and seconds of all processors."""
 
     seconds: float
     forward: float
+    processor: float
 
     @property
     def share_beside(self) -> float:
@@ -163,9 +164,10 @@ class Theirs:
 
 def timed(action: Callable[[], T], clock: ForwardClock) -> tuple[T, Timed]:
     """What an action returns, and how long it took."""
-    before, begin = clock.seconds, time.perf_counter()
+    forward, processor, begin = clock.seconds, time.process_time(), time.perf_counter()
     result = action()
-    return result, Timed(time.perf_counter() - begin, clock.seconds - before)
+    seconds = time.perf_counter() - begin
+    return result, Timed(seconds, clock.seconds - forward, time.process_time() - processor)
 
 
 def warm_up(ours: Ours, theirs: Theirs, items: Sequence[SyntheticItem]) -> None:

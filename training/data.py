@@ -133,7 +133,7 @@ def prompt_budget(phase: PhaseConfig, items: int, processes: int = 1) -> int:
     trl drops an incomplete last step of each pass, which in a curriculum would be the hardest items. Raises
     ``CrystalError`` where the items do not fill a single step.
     """
-    a_step = int(phase.prompts_per_step(processes))
+    a_step = phase.prompts_per_step(processes)
     if items < a_step:
         raise CrystalError(
             f"One optimiser step takes {a_step} prompts and there are {items} training items; bring more, or lower "

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -13,16 +14,22 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from ..errors import CrystalError
-from ..model_adapters.presets import nearest
-from .config import PhaseConfig, TrainConfig, phases_of
+from .config import TrainConfig, phases_of
 
-#: Of pydantic's kinds of error, those that it words for programmers.
+UNKNOWN_KEY = "unexpected_keyword_argument"
+#: What should be there, by the beginning of pydantic's kinds of error; its own words for the rest are plain enough.
 KINDS = {
-    "dataclass_type": "a block of keys below it",
-    "tuple_type": "a list",
-    "dict_type": "a block of keys below it",
-    "string_type": "a text (numbers and dates as texts stand in quotes)",
+    "dataclass": "a block of keys",
+    "dict": "a block of keys",
+    "tuple": "a list",
+    "string": "a text (one that looks like a number or a date stands in quotes)",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "finite": "a finite number",
 }
+#: How like a name is that a slip may have meant, from 0 to 1.
+LIKE = 0.7
 #: How much of a wrong value a message quotes.
 SHOWN = 60
 
@@ -73,16 +80,21 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that stands twice in one block; YAML would silently keep the last."""
+    """Refuses a key that stands twice in one block, where YAML would silently keep the last, and keys that are no
+    texts. Reads 5e-6 as a number, as YAML 1.2 does; PyYAML wants a point in it."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         for place, key in enumerate(keys):
-            if key in keys[:place]:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key} stands twice in one block", node.value[place][0].start_mark
-                )
+            if not isinstance(key, str) or key in keys[:place]:
+                problem = f"the key {key} " + ("stands twice in one block" if isinstance(key, str) else "is no text")
+                raise yaml.constructor.ConstructorError(None, None, problem, node.value[place][0].start_mark)
         return super().construct_mapping(node, deep)
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+[eE][-+]?[0-9]+"), list("-+0123456789")
+)
 
 
 def _set(content: dict[str, Any], override: str) -> None:
@@ -117,31 +129,40 @@ def _set(content: dict[str, Any], override: str) -> None:
 def _sentence(file: str, error: ValidationError) -> str:
     """The first slip that pydantic found, in one sentence."""
     # Unknown keys first: a key misspelt is often why another one is missing.
-    slips = sorted(error.errors(include_url=False), key=lambda slip: slip["type"] != "unexpected_keyword_argument")
+    slips = sorted(error.errors(include_url=False), key=lambda slip: slip["type"] != UNKNOWN_KEY)
     slip = slips[0]
     key = ".".join(map(str, slip["loc"]))
-    if slip["type"] == "unexpected_keyword_argument":
-        return f"{file} has the unknown key {key}; {_known(slip['loc'])}."
-    value = repr(slip["input"])
+    if slip["type"] == UNKNOWN_KEY:
+        return f"{file} has the unknown key {key}; {_instead(slip['loc'])}"
+    value = "empty" if slip["input"] is None else repr(slip["input"])
     value = value if len(value) <= SHOWN else f"{value[:SHOWN]}..."
-    wanted = KINDS.get(slip["type"]) or slip["msg"].removeprefix("Input should be ").partition(",")[0]
+    kind = slip["type"].partition("_")[0]
+    wanted = KINDS.get(kind) or slip["msg"].removeprefix("Input should be ")
     near = ""
-    if slip["type"] == "literal_error" and isinstance(slip["input"], str):
-        found = nearest(slip["input"], re.findall(r"'([^']+)'", slip["msg"]))
+    if kind == "literal":
+        found = _near(str(slip["input"]), re.findall(r"'([^']+)'", wanted))
         near = f" (did you mean {found}?)" if found else ""
-        wanted = f"one of {wanted}"
     return f"{file}: {key} is {value}; it should be {wanted}{near}."
 
 
-def _known(place: tuple[int | str, ...]) -> str:
-    """What to write instead of an unknown key: the nearest key of its block, else all of them."""
-    block: Any = TrainConfig
-    for key in place[:-1]:
-        if isinstance(key, int):
-            block = PhaseConfig
-        else:
-            hint = get_type_hints(block)[key]
-            block = next((kind for kind in (hint, *get_args(hint)) if is_dataclass(kind)), block)
-    known = [entry.name for entry in fields(block)]
-    found = nearest(str(place[-1]), known)
-    return f"did you mean {found}" if found else f"known here are {', '.join(known)}"
+def _instead(place: tuple[int | str, ...]) -> str:
+    """What to write instead of an unknown key: the key of that or nearly that name, else all keys of its block."""
+    name, blocks = str(place[-1]), _blocks()
+    here = ".".join(str(key) for key in place[:-1] if isinstance(key, str))
+    elsewhere = {key: block for block, keys in blocks.items() for key in keys if block != here}
+    if name not in elsewhere and (found := _near(name, blocks[here])):
+        return f"did you mean {found}?"
+    if found := _near(name, elsewhere):
+        return f"{found} stands {f'below {elsewhere[found]}:' if elsewhere[found] else 'at the top'}."
+    return f"known here are {', '.join(blocks[here])}."
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=LIKE)), "")
+
+
+def _blocks() -> dict[str, list[str]]:
+    """The keys of each block of the file, by its name; those at the top by an empty one."""
+    hints = get_type_hints(TrainConfig)
+    types = [(name, kind) for name, hint in hints.items() for kind in (hint, *get_args(hint)) if is_dataclass(kind)]
+    return {name: [entry.name for entry in fields(kind)] for name, kind in [("", TrainConfig), *types]}

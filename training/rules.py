@@ -72,7 +72,7 @@ def _sum_of(weights: dict[str, float]) -> str:
 def _check_batch(phase: PhaseConfig, place: str) -> None:
     """What is generated for one optimiser step holds whole groups of candidates, or trl refuses it."""
     processes = ranks.world_size()
-    whole = phase.per_device_batch * phase.accumulation * processes
+    whole = phase.responses_per_step(processes)
     if whole % phase.candidates:
         raise CrystalError(
             f"{place} generates per_device_batch {phase.per_device_batch} x accumulation {phase.accumulation} x "

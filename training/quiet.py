@@ -10,7 +10,7 @@ import transformers
 from loguru import logger
 
 #: Their remarks are about their own settings, which a user of this package does not make.
-TALKATIVE = ("accelerate", "peft", "torch", "transformers", "trl")
+TALKATIVE = ("accelerate", "datasets", "peft", "torch", "transformers", "trl")
 
 
 def quiet_libraries() -> None:

@@ -156,6 +156,7 @@ class Validator:
         settings = Settings.from_environment()
         encoder, table = shared_encoder(self.encoder)
         items = self.data.validated
+        table.progress = False
         move_to_free_device(encoder, settings.encoder_device)
         table.add((step for item in items for step in item.reference_steps), keep=True)
         table.add(

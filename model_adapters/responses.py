@@ -1,4 +1,4 @@
-"""The texts of one batch, written by any network with a processor, for ``crystal_hf`` and for a training's validation."""
+"""The texts of one batch, written by any network with a processor: for ``crystal_hf``, and to validate a training."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""One phase of a run: trained from where it stopped, validated and saved on its way, and its best checkpoint taken out."""
+"""One phase of a run: trained from where it stopped, validated and saved on its way, its best checkpoint taken out."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _find_place(run: Run, phase: int) -> tuple[int, Path | None]:
 
 
 def _train(run: Run, phase: int, checkpoint: Path | None) -> None:
-    config, settings = run.config, run.config.phases[phase - 1]
+    config = run.config
     step = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
     run.bar.at(run.steps_before(phase) + step, f"Phase {phase} of {len(config.phases)}")
     guard = VerbosityGuard(config.verbosity.factor, config.verbosity.window) if config.verbosity.factor else None
@@ -139,7 +139,7 @@ def _train(run: Run, phase: int, checkpoint: Path | None) -> None:
             run.data,
             run.asking.prompt,
             run.asking.chat.plain,
-            lambda image: fit(image, run.asking.limits.before),
+            partial(fit, limits=run.asking.limits.before),
         ),
         processing_class=run.asking.processor,
         callbacks=[PhaseCallback(run.records, phase, config.validate_every, config.keep_checkpoints, run.bar)],
@@ -151,7 +151,6 @@ def _train(run: Run, phase: int, checkpoint: Path | None) -> None:
     # It prints each line of the log.
     trainer.remove_callback(PrinterCallback)
     trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-    trainer.accelerator.free_memory()
 
 
 def _weights(config: TrainConfig) -> torch.dtype:

@@ -1,4 +1,4 @@
-"""The files of a run's output folder: what it was asked for, what it measured, and how a rerun finds its place in them."""
+"""The files of a run's output folder: what it was asked for, and what it measured, of which a rerun keeps its part."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class Records:
         split = self.folder / "split.json"
         if split.is_file() and json.loads(split.read_text("utf-8")) != _split(config, data):
             raise CrystalError(
-                f"{self.folder} holds a run on other items: {config.data.path} has changed since; name another output:, "
-                "or start anew with --fresh."
+                f"{self.folder} holds a run on other items: {config.data.path} has changed since; name another "
+                "output:, or start anew with --fresh."
             )
 
     def log(self, line: Line) -> None:

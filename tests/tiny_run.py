@@ -63,17 +63,18 @@ def build_model(folder: Path) -> Path:
         towards = asked.hidden_states[-1][0, -1]
         head = model.get_output_embeddings().weight
         head.zero_()
-        head[words] = WEIGHT * towards / towards.norm() ** 2 + SPREAD * torch.randn(
-            len(words), head.shape[1], generator=generator
-        ) / towards.norm()
+        head[words] = (
+            WEIGHT * towards / towards.norm() ** 2
+            + SPREAD * torch.randn(len(words), head.shape[1], generator=generator) / towards.norm()
+        )
     model.save_pretrained(folder)
     processor.save_pretrained(folder)
     return folder
 
 
 def tiny_config(root: Path, **more: Any) -> TrainConfig:
-    """Two phases of four steps each, over the items and the model that lie in ``root``."""
-    phase = PhaseConfig(steps=4, per_device_batch=4, candidates=4, accumulation=2, learning_rate=3e-3)
+    """Two phases of three steps each, validated after each, over the items and the model that lie in ``root``."""
+    phase = PhaseConfig(steps=3, per_device_batch=4, candidates=4, accumulation=2, learning_rate=1e-3)
     config = TrainConfig(
         model=str(root / "model"),
         output=str(root / "out"),
@@ -85,7 +86,7 @@ def tiny_config(root: Path, **more: Any) -> TrainConfig:
         max_completion_length=1,
         dtype="float32",
         gradient_checkpointing=False,
-        validate_every=2,
+        validate_every=1,
         keep_checkpoints=1,
     )
     return replace(config, **more)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from harness import BIN, environment
 from lmms_eval_crystal.errors import CrystalError
-from lmms_eval_crystal.training.checkpoints import last_checkpoint
+from lmms_eval_crystal.training.checkpoints import Rollout, last_checkpoint, load_rollout, save_rollout
 from lmms_eval_crystal.training.trainer import CrystalGRPOTrainer, Diverged, objective_advantages
 from peft import LoraConfig
 from transformers import TrainerCallback
@@ -306,6 +306,17 @@ def test_the_last_checkpoint_is_the_newest_that_was_written_to_its_end(tmp_path)
     (tmp_path / "checkpoint-12").mkdir()
     (tmp_path / "checkpoint-99-copy").mkdir()
     assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-10"
+
+
+@pytest.mark.parametrize("device", ["cpu", "cpu:0"])
+def test_completions_to_be_used_are_kept_for_each_process(tmp_path, device):
+    for rank, buffered in enumerate(([{"ids": torch.tensor([[1, 2]]), "num_images": [1]}], None)):
+        save_rollout(tmp_path / "checkpoint-3", Rollout(6, buffered), rank)
+    kept = load_rollout(tmp_path / "checkpoint-3", 0, torch.device(device))
+    assert kept.micro_batches == 6
+    assert [(batch["ids"].tolist(), batch["num_images"]) for batch in kept.buffered] == [([[1, 2]], [1])]
+    assert load_rollout(tmp_path / "checkpoint-3", 1, torch.device(device)) == Rollout(6, None)
+    assert load_rollout(tmp_path / "checkpoint-3", 2, torch.device(device)) is None
 
 
 # --- Two processes ---

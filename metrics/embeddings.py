@@ -25,10 +25,23 @@ class Encoder(Protocol):
 
 
 def _as_array(rows: Any) -> np.ndarray:
-    """An encoder's rows as an array: some return lists, some torch tensors of any device and type."""
+    """An encoder's rows as an array; some return lists, torch tensors of any device and type, or lists of these."""
+    if isinstance(rows, list):
+        rows = [_as_array(row) if hasattr(row, "detach") else row for row in rows]
     if hasattr(rows, "detach"):
         rows = rows.detach().float().cpu().numpy()
-    return np.asarray(rows)
+    try:
+        array = np.asarray(rows)
+    except ValueError as error:
+        raise CrystalError(
+            f"The encoder returned no matrix ({error}); use another encoder (CRYSTAL_ENCODER)."
+        ) from error
+    if array.dtype.kind not in "fiub":
+        raise CrystalError(
+            f"The encoder returned {type(rows).__name__} of {array.dtype} instead of rows of real numbers; "
+            "use another encoder (CRYSTAL_ENCODER)."
+        )
+    return array
 
 
 class EmbeddingTable:
@@ -44,7 +57,7 @@ class EmbeddingTable:
         self.bar: tqdm | None = None
         self._encoder = encoder
         self._cache_folder = cache_folder
-        self._caches: dict[str, EmbeddingCache] = {}
+        self._caches: dict[str, EmbeddingCache | None] = {}
         self._row_of: dict[str, np.ndarray] = {}
         self._passing: set[str] = set()
         self._width = 0
@@ -55,8 +68,8 @@ class EmbeddingTable:
 
         ``keep`` takes from the cache on disk what it has, and writes there what it has not.
         Raises ``CrystalError`` where the encoder returns another number of rows, another width than
-        before, or numbers that are no directions (NaN, infinite, or a row of zeros); nothing of such
-        an answer is kept.
+        before, no real numbers, or numbers that are no directions (NaN, infinite, or a row of zeros);
+        nothing of such an answer is kept.
         """
         with self._lock:
             wanted = list(dict.fromkeys(texts))
@@ -110,7 +123,7 @@ class EmbeddingTable:
         return rows
 
     def _cache(self) -> EmbeddingCache | None:
-        """The file of the encoder as it is now; None without a folder, or for an encoder without a key."""
+        """The file of the encoder as it is now; None without a folder, a key of the encoder, or float32 vectors."""
         key = str(getattr(self._encoder, "cache_key", ""))
         if self._cache_folder is None or not key:
             return None
@@ -118,7 +131,9 @@ class EmbeddingTable:
             probes = self._encode(list(PROBES))
             # The encoder may have gone to another device for them.
             key = str(getattr(self._encoder, "cache_key", key))
-            self._caches[key] = EmbeddingCache(self._cache_folder, key, probes)
+            # The file holds float32: with vectors of another type a run would score otherwise than without it.
+            same = probes.dtype == np.float32
+            self._caches[key] = EmbeddingCache(self._cache_folder, key, probes) if same else None
         return self._caches[key]
 
     def _check(self, rows: np.ndarray, texts: list[str]) -> None:

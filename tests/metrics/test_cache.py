@@ -154,6 +154,27 @@ def test_a_file_of_another_version_or_of_another_program_is_made_anew(filled, ca
         assert embed(filled) == []
 
 
+ENDLESS = "SELECT * FROM (WITH RECURSIVE n(key) AS (SELECT 1 UNION ALL SELECT key + 1 FROM n) SELECT key FROM n)"
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["DROP TABLE embeddings", f"CREATE VIEW embeddings AS SELECT key, key vector, 1 checksum FROM ({ENDLESS})"],
+        ["CREATE TRIGGER t AFTER INSERT ON embeddings BEGIN DELETE FROM embeddings; END"],
+        ["ALTER TABLE embeddings RENAME COLUMN checksum TO other"],
+    ],
+    ids=["a view without an end", "a trigger", "another column"],
+)
+def test_a_file_that_declares_anything_else_is_made_anew_and_nothing_of_it_is_run(filled, caplog, statements):
+    with sqlite3.connect(file_in(filled)) as database:
+        for statement in statements:
+            database.execute(statement)
+    with warned(caplog, "made anew", "other tables"):
+        assert len(embed(filled, [*TEXTS, "A new step"])) == len(TEXTS) + 1
+    assert embed(filled) == []
+
+
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9, 0.999])
 def test_a_file_that_is_cut_off_gives_no_wrong_vector_and_is_whole_again_after_a_run(filled, share):
     content = file_in(filled).read_bytes()

@@ -8,9 +8,12 @@ import pandas as pd
 from ..gfm import bullets, escape
 from ..grid import Grid
 from .measure import Ablation
-from .rankings import Ranking, Wordings, by_both_orders, over_prompts, over_settings
+from .rankings import Ranking, Wordings, by_both_orders, over_prompts, over_settings, over_settings_above_null
 
 TITLES = {"match_f1": "Match F1", "precision": "Precision", "recall": "Recall"}
+#: Shown by threshold too, beside what the figure has.
+ABOVE_NULL = "f1_above_null"
+TABLES = {**TITLES, ABOVE_NULL: "Match F1 above null"}
 FIGURE = "Match F1, precision and recall by encoder and threshold"
 #: Columns of the CSV that say which runs and items a row is about.
 ABOUT = ("task", "data", "of")
@@ -19,11 +22,15 @@ ORDER_NOTE = (
     "in order (0.5 by chance; LIS has a chance level that falls with the number of matches). Both over the items with "
     "two matches or more; the correlation is Spearman's of the two over those items, empty where one never varies."
 )
+NULL_NOTE = (
+    "Above null: Match F1 less that of the same steps against another item's reference steps, at the same setting. "
+    "Where a lenient encoder or threshold makes any two steps match, Match F1 is high and this is near 0."
+)
 
 
 def grids(ablation: Ablation) -> list[Grid]:
     """The tables: each metric by encoder and threshold, order measured both ways, ranks, and prompts if any."""
-    found = [_by_threshold(ablation, metric) for metric in TITLES]
+    found = [_by_threshold(ablation, metric) for metric in TABLES if ablation.table[metric].notna().all()]
     found.append(_order(ablation))
     ranking, wordings = over_settings(ablation), over_prompts(ablation)
     if ranking:
@@ -47,9 +54,12 @@ def sentences(ablation: Ablation) -> list[str]:
     ]
     ranking, wordings, orders = over_settings(ablation), over_prompts(ablation), by_both_orders(ablation)
     said += ranking.sentences if ranking else ["One model or one setting: there is no ranking that could change."]
+    said += over_settings_above_null(ablation)
     said += wordings.ranking.sentences if wordings and wordings.ranking else ()
     said += [orders] if orders else []
     said.append(ORDER_NOTE)
+    if ablation.table[ABOVE_NULL].notna().all():
+        said.append(NULL_NOTE)
     if any(run.result.scripted for run in cohort.runs):
         said.append("* written by a scripted stand-in with a known behaviour, not by a model")
     reasons = dict.fromkeys(reason for run in cohort.runs for reason in run.result.differs_from_paper)
@@ -123,7 +133,7 @@ def _by_threshold(ablation: Ablation, metric: str) -> Grid:
         for encoder in ablation.encoders
     ]
     headings = ["Model", "Encoder", *(f"{tau:.2f}" for tau in ablation.taus)]
-    return Grid(f"{TITLES[metric]} by encoder and threshold", headings, rows, words=2)
+    return Grid(f"{TABLES[metric]} by encoder and threshold", headings, rows, words=2)
 
 
 def _order(ablation: Ablation) -> Grid:

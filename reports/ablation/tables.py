@@ -1,7 +1,7 @@
 """What an ablation found, as tables and sentences, as CSV and as Markdown."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import pandas as pd
 
@@ -36,7 +36,7 @@ def grids(ablation: Ablation) -> list[Grid]:
     if ranking:
         found.append(_ranks(ranking, "Rank by Match F1 over all settings", _names(ablation)))
     if wordings:
-        found.append(_prompts(wordings))
+        found.append(_prompts(wordings, ablation))
         if wordings.ranking:
             found.append(_ranks(wordings.ranking, "Rank by Match F1 over the wordings of the prompt", {}))
     return found
@@ -56,6 +56,7 @@ def sentences(ablation: Ablation) -> list[str]:
     said += ranking.sentences if ranking else ["One model or one setting: there is no ranking that could change."]
     said += over_settings_above_null(ablation)
     said += wordings.ranking.sentences if wordings and wordings.ranking else ()
+    said += _which_prompts(ablation, wordings) if wordings else ()
     said += [orders] if orders else []
     said.append(ORDER_NOTE)
     if ablation.table[ABOVE_NULL].notna().all():
@@ -79,6 +80,18 @@ def _lacking(ablation: Ablation) -> list[str]:
         f"Only the {len(shared):,} items that all runs have are taken, so that ranks are over the same ones; "
         f"{len(known) - len(shared):,} more are not in every run's samples."
     ]
+
+
+def _which_prompts(ablation: Ablation, wordings: Wordings) -> Iterator[str]:
+    """Which row had which wording: the rows of one model are told apart by numbers only."""
+    rows = ablation.at_reference
+    for prompt in wordings.values.columns:
+        labels = rows.index[(rows["prompt"] == prompt) & rows["model"].isin(wordings.values.index)]
+        yield f"Prompt {prompt}, as the run printed it in its generation signature: {', '.join(map(str, labels))}."
+    yield (
+        "Whether two wordings differ by more than chance stands in the report (crystal-eval report), which compares "
+        "their rows on the same items."
+    )
 
 
 def to_csv(ablations: Sequence[Ablation]) -> str:
@@ -165,17 +178,22 @@ def _span(best: int, worst: int) -> str:
     return str(best) if best == worst else f"{best} to {worst}"
 
 
-def _prompts(wordings: Wordings) -> Grid:
+def _prompts(wordings: Wordings, ablation: Ablation) -> Grid:
+    scripted = {run.result.model for run in ablation.cohort.runs if run.result.scripted}
     return Grid(
         "Match F1 by prompt, at the reference",
         ["Model", *map(str, wordings.values.columns), "Largest difference"],
-        list(_prompt_rows(wordings)),
+        list(_prompt_rows(wordings, scripted)),
     )
 
 
-def _prompt_rows(wordings: Wordings) -> Iterator[list[str]]:
+def _prompt_rows(wordings: Wordings, scripted: Collection[str]) -> Iterator[list[str]]:
     for model, values in wordings.values.iterrows():
-        yield [str(model), *map(_number, values), _number(values.max() - values.min())]
+        yield [
+            f"{model}*" if model in scripted else str(model),
+            *map(_number, values),
+            _number(values.max() - values.min()),
+        ]
 
 
 def _number(value: float) -> str:

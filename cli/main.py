@@ -8,7 +8,7 @@ import typer
 from .. import __version__
 from ..errors import CrystalError
 from ..reports.plain import printable
-from . import ablate, agreement, check, demo, models, paper_prompt, report, run, score, table
+from . import ablate, agreement, check, demo, models, paper_prompt, report, run, score, table, train
 
 HELP = """\
 Commands of lmms-eval-crystal, beside the harness's own `lmms-eval --tasks crystal`.
@@ -40,6 +40,7 @@ app.command("table")(table.run)
 app.command("report")(report.run)
 app.command("ablate")(ablate.run)
 app.add_typer(agreement.app, name="agreement")
+app.command("train")(train.run)
 app.command("demo")(demo.run)
 app.command("paper-prompt")(paper_prompt.run)
 

@@ -145,13 +145,20 @@ def check_images(images: RawImages) -> None:
     """
     shard = range(ranks.rank(), len(images), ranks.world_size())
     for index in tqdm(shard, desc="Checking images", disable=len(shard) < BAR_FROM or not ranks.is_main()):
-        try:
-            _check_file(images.data(index))
-        except Exception as error:  # decoders raise many kinds
-            raise CrystalError(
-                f"The image of item {index} cannot be read ({type(error).__name__}: {error}); replace it in your copy "
-                "of the dataset, or download the dataset again."
-            ) from error
+        checked_file(images, index)
+
+
+def checked_file(images: RawImages, index: int) -> bytes:
+    """The file of one image. Raises ``CrystalError`` where it cannot be read."""
+    try:
+        data = images.data(index)
+        _check_file(data)
+    except Exception as error:  # decoders raise many kinds
+        raise CrystalError(
+            f"The image of item {index} cannot be read ({type(error).__name__}: {error}); replace it in your copy of "
+            "the dataset, or download the dataset again."
+        ) from error
+    return data
 
 
 def _check_file(data: bytes) -> None:

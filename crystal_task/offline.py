@@ -156,18 +156,21 @@ def _all_asked(predicted: PredictionSet, references: References) -> list[Item]:
     ]
 
 
-def score_all(jobs: Sequence[Job], out: Path) -> list[Path]:
+def score_all(jobs: Sequence[Job], out: Path, bars: bool = True) -> list[Path]:
     """Scores the predictions of each model and writes its samples and its results; the paths of the results.
 
-    Raises ``CrystalError`` for a device or an encoder that cannot be used, before anything is computed, and for a
-    folder that cannot be written to.
+    ``bars`` shows how far it is. Raises ``CrystalError`` for a device or an encoder that cannot be used, before
+    anything is computed, and for a folder that cannot be written to.
     """
     for job in jobs:
         check_device(job.rules.settings.encoder_device)
         shared_encoder(job.rules.encoder)
     items = sum(len(job.references.items) for job in jobs)
     # Which steps are new is known model by model only, so the first total grows.
-    with tqdm(total=0, desc="Embedding", unit="step") as embedding, tqdm(total=items, desc="Scoring") as scoring:
+    with (
+        tqdm(total=0, desc="Embedding", unit="step", disable=not bars) as embedding,
+        tqdm(total=items, desc="Scoring", disable=not bars) as scoring,
+    ):
         return [_score(job, out, embedding, scoring) for job in jobs]
 
 

@@ -26,6 +26,17 @@ BUILDERS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".arrow": 
 
 
 @dataclass(frozen=True)
+class Split:
+    """Which split is wanted, and where a user names the data, for messages."""
+
+    name: str = SPLIT
+    setting: str = "in CRYSTAL_DATASET, or for crystal-eval score by --references"
+
+
+TEST = Split()
+
+
+@dataclass(frozen=True)
 class Location:
     """Arguments of ``datasets.load_dataset`` or ``load_from_disk``; of local data also the folder it lies in."""
 
@@ -38,79 +49,81 @@ class Location:
         return self.folder is not None
 
 
-def locate(dataset: str, revision: str = "") -> Location:
+def locate(dataset: str, revision: str = "", split: Split = TEST) -> Location:
     """What ``CRYSTAL_DATASET`` stands for: a hub id, a ``save_to_disk`` folder, or parquet/JSONL files.
 
-    Raises ``CrystalError`` for a path that holds none of these.
+    Of local data only the files of ``split`` are taken, where their names say which they are. Raises ``CrystalError``
+    for a path that holds none of these.
     """
     path = Path(dataset).expanduser()
     if path.is_dir():
-        return _folder(path.resolve())
+        return _folder(path.resolve(), split)
     if path.is_file():
         if path.suffix not in BUILDERS:
-            raise CrystalError(_advice(dataset, f"files of type {path.suffix or 'none'} are not understood"))
-        return _files([path.resolve()])
+            raise CrystalError(_advice(dataset, split, f"files of type {path.suffix or 'none'} are not understood"))
+        return _files([path.resolve()], split)
     if dataset.count("/") != 1 or dataset.startswith(("/", ".", "~")) or path.suffix in BUILDERS:
-        raise CrystalError(_advice(dataset, "there is no such file or folder"))
+        raise CrystalError(_advice(dataset, split, "there is no such file or folder"))
     return Location(dataset, {"revision": revision} if revision else {})
 
 
-def _folder(path: Path) -> Location:
+def _folder(path: Path, split: Split) -> Location:
     if (path / "dataset_dict.json").is_file():
         splits = sorted(entry.name for entry in path.iterdir() if (entry / "state.json").is_file())
-        if SPLIT in splits:
+        if split.name in splits:
             return Location(str(path), {"load_from_disk": True}, path)
         if len(splits) != 1:
             raise CrystalError(
-                _advice(str(path), f"its splits are {', '.join(splits) or 'none'}, none named {SPLIT!r}")
+                _advice(str(path), split, f"its splits are {', '.join(splits) or 'none'}, none named {split.name!r}")
             )
-        return _folder(path / splits[0])
+        return _folder(path / splits[0], split)
     for pattern in ("*.arrow", "*.parquet", "*.jsonl", "**/*.parquet", "**/*.jsonl"):
-        files = _of_test_split(sorted(path.glob(pattern)), path)
+        files = _of_split(sorted(path.glob(pattern)), path, split)
         if files:
-            return _files(files, path)
-    raise CrystalError(_advice(str(path), "the folder holds no saved dataset and no parquet or JSONL files"))
+            return _files(files, split, path)
+    raise CrystalError(_advice(str(path), split, "the folder holds no saved dataset and no parquet or JSONL files"))
 
 
-def _of_test_split(files: list[Path], folder: Path) -> list[Path]:
-    """The files whose name or folder says that they are of the test split; all where none names a split."""
-    splits = {file: next((s for s in SPLITS if s in _words(file.relative_to(folder))), "") for file in files}
+def _of_split(files: list[Path], folder: Path, split: Split) -> list[Path]:
+    """The files whose name or folder says that they are of the split; all where none names a split."""
+    names = dict.fromkeys((split.name, *SPLITS))
+    splits = {file: next((s for s in names if s in _words(file.relative_to(folder))), "") for file in files}
     if not any(splits.values()):
         return files
-    if SPLIT not in splits.values():
+    if split.name not in splits.values():
         named = ", ".join(sorted(set(splits.values()) - {""}))
-        raise CrystalError(_advice(str(folder), f"its files are of the splits {named}, none of {SPLIT!r}"))
-    return [file for file, split in splits.items() if split == SPLIT]
+        raise CrystalError(_advice(str(folder), split, f"its files are of the splits {named}, none of {split.name!r}"))
+    return [file for file, name in splits.items() if name == split.name]
 
 
 def _words(path: Path) -> list[str]:
     return re.split(r"[^a-z]+", str(path.with_suffix("")).lower())
 
 
-def _files(files: list[Path], folder: Path | None = None) -> Location:
+def _files(files: list[Path], split: Split, folder: Path | None = None) -> Location:
     builder = BUILDERS[files[0].suffix]
-    return Location(
-        builder, {"data_files": {SPLIT: [glob.escape(str(file)) for file in files]}}, folder or files[0].parent
-    )
+    data_files = {split.name: [glob.escape(str(file)) for file in files]}
+    return Location(builder, {"data_files": data_files}, folder or files[0].parent)
 
 
-def open_dataset(location: Location, name: str) -> Any:
-    """The test split, opened; this also fills the cache that the harness reads. Raises ``CrystalError``."""
+def open_dataset(location: Location, name: str, split: Split = TEST) -> Any:
+    """The split, opened; of the test split this fills the cache that the harness reads. Raises ``CrystalError``."""
     import datasets
 
     try:
         if location.kwargs.get("load_from_disk"):
             splits = datasets.load_from_disk(location.path)
         else:
-            splits = datasets.load_dataset(location.path, cache_dir=_harness_cache(), **location.kwargs)
+            cache_dir = _harness_cache() if split == TEST else None
+            splits = datasets.load_dataset(location.path, cache_dir=cache_dir, **location.kwargs)
     except Exception as error:  # builders and hub clients raise whatever they like
         reason = _first_line(error)
         if location.is_local:
-            raise CrystalError(_advice(name, f"reading it failed: {reason}")) from error
-        raise CrystalError(_hub_advice(name, reason)) from error
-    if SPLIT not in splits:
-        raise CrystalError(_advice(name, f"its splits are {', '.join(splits)}, none named {SPLIT!r}"))
-    return splits[SPLIT]
+            raise CrystalError(_advice(name, split, f"reading it failed: {reason}")) from error
+        raise CrystalError(_hub_advice(name, split, reason)) from error
+    if split.name not in splits:
+        raise CrystalError(_advice(name, split, f"its splits are {', '.join(splits)}, none named {split.name!r}"))
+    return splits[split.name]
 
 
 def _harness_cache() -> str | None:
@@ -121,7 +134,13 @@ def _harness_cache() -> str | None:
     return resolve() if resolve else None
 
 
-def _hub_advice(name: str, reason: str) -> str:
+def _hub_advice(name: str, split: Split, reason: str) -> str:
+    if split != TEST:
+        return (
+            f"The dataset {name} could not be fetched from the Hugging Face hub ({reason}). If it is gated or private, "
+            f"accept its terms at https://huggingface.co/datasets/{name} and log in with `hf auth login`; without the "
+            f"hub, name a local copy {split.setting}."
+        )
     return (
         f"The dataset {name} could not be fetched from the Hugging Face hub ({reason}). It is gated: accept its terms "
         f"at https://huggingface.co/datasets/{name} and log in with `hf auth login` (or set HF_TOKEN). Without the "
@@ -130,11 +149,11 @@ def _hub_advice(name: str, reason: str) -> str:
     )
 
 
-def _advice(name: str, problem: str) -> str:
+def _advice(name: str, split: Split, problem: str) -> str:
+    default = f" (default {HUB_DATASET})" if split == TEST else ""
     return (
-        f"The dataset {name}: {problem}. Name a hub id (default {HUB_DATASET}), a folder written by save_to_disk, or "
-        "parquet or JSONL files with the columns image, question, answer and reference_steps (in CRYSTAL_DATASET, or "
-        "for crystal-eval score by --references)."
+        f"The dataset {name}: {problem}. Name a hub id{default}, a folder written by save_to_disk, or parquet or JSONL "
+        f"files with the columns image, question, answer and reference_steps ({split.setting})."
     )
 
 

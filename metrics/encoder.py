@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from itertools import islice
 from pathlib import Path
@@ -140,6 +141,7 @@ def _content_hash(folder: Path) -> str:
     return digest.hexdigest()[:8]
 
 
+@cache
 def _package_version(package: str) -> str:
     try:
         return version(packages_distributions().get(package, [package])[0])

@@ -16,12 +16,13 @@ from .. import ranks
 from ..errors import CrystalError, stop_the_run
 from .base import TextModel, refuse_unknown
 from .batching import Batches, buckets
-from .conversation import ChatFormat, Conversation, model_inputs
-from .generation import Decoding, UnpaddedPenalty, end_tokens, greedy_config, written
+from .conversation import ChatFormat, Conversation
+from .generation import Decoding, greedy_config
 from .image_limits import set_image_limits
 from .lengths import Lengths
 from .loading import Checkpoint, choose_dtype
 from .pictures import fit, opened
+from .responses import write_batch
 
 MODEL_ID = "crystal_hf"
 # Ranks have unequal shares left after a resume, and wait for each other at the end.
@@ -104,7 +105,6 @@ class CrystalHF(TextModel):
         self._dtype = choose_dtype(_text("dtype", dtype), suggested, weights_on)
         self._model = checkpoint.load_network(self._dtype, placement)
         self._model.generation_config = greedy_config(self._model, self._processor.tokenizer)
-        self._ends = end_tokens(self._model.generation_config)
         if self._rank == 0:
             eval_logger.info(f"{MODEL_ID} loaded {self.pretrained} as {self._dtype} on {self._model.device}.")
 
@@ -167,22 +167,9 @@ class CrystalHF(TextModel):
         return self._chat.conversation(messages, lambda image: fit(opened(image), self._before))
 
     def _write_batch(self, conversations: Sequence[Conversation], decoding: Decoding) -> list[GenerationResult]:
-        inputs = model_inputs(self._processor, conversations).to(self._model.device, self._dtype)
-        read = inputs["attention_mask"].sum(dim=1).tolist()
-        arguments = decoding.arguments()
-        # Passed as 1, which is none, since generate would add its own to ours.
-        penalty = arguments.pop("repetition_penalty", self._model.generation_config.repetition_penalty) or 1.0
-        if penalty != 1.0:
-            padding = (inputs["attention_mask"] == 0).sum(dim=1)
-            arguments |= {"repetition_penalty": 1.0, "logits_processor": [UnpaddedPenalty(float(penalty), padding)]}
-        with torch.inference_mode():
-            tokens = self._model.generate(**inputs, **arguments)
-        rows = written(tokens[:, inputs["input_ids"].shape[1] :], self._ends)
-        tokenizer = self._processor.tokenizer
-        texts = [tokenizer.decode(row, skip_special_tokens=True, clean_up_tokenization_spaces=False) for row in rows]
         return [
-            GenerationResult(decoding.cut(text), TokenCounts(input_tokens=count, output_tokens=len(row)))
-            for text, row, count in zip(texts, rows, read, strict=True)
+            GenerationResult(made.text, TokenCounts(input_tokens=made.input_tokens, output_tokens=made.output_tokens))
+            for made in write_batch(self._model, self._processor, conversations, decoding, self._dtype)
         ]
 
 

@@ -84,8 +84,11 @@ class Checkpoint:
             processor.tokenizer.pad_token = processor.tokenizer.eos_token
         return processor
 
-    def load_network(self, dtype: torch.dtype, device_map: str | dict[str, torch.device]) -> Any:
-        """The model in evaluation mode, on its device or devices. Raises ``CrystalError``."""
+    def load_network(self, dtype: torch.dtype, device_map: str | dict[str, torch.device] | None) -> Any:
+        """The model in evaluation mode, on its device or devices; None leaves it where a trainer wants it.
+
+        Raises ``CrystalError``.
+        """
         more = {"attn_implementation": self.attn_implementation} if self.attn_implementation else {}
         try:
             network = AutoModelForImageTextToText.from_pretrained(

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,10 @@ from typing import Any
 from ..errors import CrystalError
 
 CONFIG = "config.json"
+#: One of these says that a folder holds an image processor.
+PROCESSORS = ("preprocessor_config.json", "processor_config.json", "image_processor_config.json")
+#: Names of files that a message shows.
+SHOWN = 3
 #: The forms of weights, the preferred first, each with the file that lists the parts of a large model.
 FORMS = (("*.safetensors", "*.safetensors.index.json"), ("*.bin", "*.bin.index.json"))
 #: How a part of a large model is called: which one, of how many.
@@ -69,6 +73,26 @@ def damaged(weights: Weights) -> list[str]:
             except (SafetensorError, OSError):
                 bad.append(file.name)
     return bad
+
+
+def check_folder(folder: Path, weights: Weights) -> None:
+    """Raises ``CrystalError`` where a checkpoint's folder lacks its configuration, weights or processor."""
+    if not (folder / CONFIG).is_file():
+        raise CrystalError(f"{folder} holds no {CONFIG}; give a folder of save_pretrained.")
+    if weights.missing:
+        raise CrystalError(f"{folder} lacks {some(weights.missing)}; copy the whole model.")
+    if not weights.here:
+        raise CrystalError(f"{folder} holds no weights (*.safetensors); copy the whole model.")
+    if bad := damaged(weights):
+        raise CrystalError(f"{folder}: {some(bad)} cut short or damaged; copy the model again.")
+    if not any((folder / name).is_file() for name in PROCESSORS):
+        raise CrystalError(f"{folder} holds no processor; save the model's processor into it too.")
+
+
+def some(names: Sequence[str]) -> str:
+    """The first of the names, and how many more there are."""
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def context_length(folder: Path) -> int | None:

@@ -1,0 +1,173 @@
+"""All that can be known to be wrong with a run before its model is loaded, and what is ready when nothing is."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from .. import ranks
+from ..crystal_task.encoder import encoder_of
+from ..crystal_task.hooks import own_prompt
+from ..crystal_task.plugin import BENCHMARK
+from ..crystal_task.prompt import Prompt
+from ..crystal_task.settings import Settings
+from ..errors import CrystalError, first_few
+from ..metrics.encoder import check_encoder
+from ..model_adapters.local_files import check_folder, local_folder, weights_in
+from ..model_adapters.presets import load_presets, nearest
+from ..model_adapters.targets import HUB_ID
+from .config import TrainConfig
+from .data import TrainingData, load_items, prompt_budget
+from .reading import read
+
+#: The file by which a training run's folder is known.
+CONFIG_FILE = "config.yaml"
+#: Packages that a logger needs, any of them.
+LOGGERS = {"wandb": ("wandb",), "tensorboard": ("tensorboard", "tensorboardX")}
+#: The other ranks meet the same fault at about the same time; a launcher stops all at the first that ends, so they
+#: leave the first rank this long to say it.
+WAIT_S = 30
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What a run begins with."""
+
+    data: TrainingData
+    prompt: Prompt
+    #: Name of the encoder of validation, and of the reward with similarity ``encoder``.
+    encoder: str
+    #: Prompts that each phase shows in one pass over the items.
+    budgets: tuple[int, ...]
+
+
+def prepare(config: TrainConfig, resume: bool = True) -> Ready:
+    """Checks everything and loads the items; no model is touched. Of several ranks the first says what is wrong.
+
+    Raises ``CrystalError`` for the first thing that would end the run later.
+    """
+    with said_once():
+        check_output(config, resume)
+        check_model(config)
+        check_loggers(config)
+        check_lora(config)
+        settings = Settings.from_environment()
+        prompt = own_prompt(settings)
+        encoder = config.encoder or settings.encoder or encoder_of(BENCHMARK)
+        check_encoder(encoder, "encoder:")
+        data = load_items(config)
+        budgets = tuple(prompt_budget(phase, len(data.train), ranks.world_size()) for phase in config.phases)
+    return Ready(data, prompt, encoder, budgets)
+
+
+@contextmanager
+def said_once() -> Iterator[None]:
+    """A fault that all ranks meet is raised on the first; the others end without a word."""
+    try:
+        yield
+    except CrystalError as error:
+        if ranks.is_main():
+            raise
+        time.sleep(WAIT_S)
+        raise SystemExit(1) from error
+
+
+def check_output(config: TrainConfig, resume: bool) -> None:
+    """Raises ``CrystalError`` where the results cannot go to ``config.output``: it is a file, cannot be written, or
+    holds something else, such as a run of another configuration (which ``resume=False`` lets go)."""
+    folder = Path(config.output).expanduser()
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise CrystalError(
+            f"The results cannot go to {folder}, because {there} cannot be written to; name another output:."
+        )
+    if there != folder or not any(folder.iterdir()):
+        return
+    file = folder / CONFIG_FILE
+    if not file.is_file():
+        raise CrystalError(f"The folder {folder} holds other files than those of a training run; name another output:.")
+    if not resume:
+        return
+    try:
+        earlier = read(file, ())
+    except CrystalError as error:
+        raise CrystalError(
+            f"The folder {folder} holds the run of another version or program; name another output:, or start anew "
+            "with --fresh."
+        ) from error
+    if earlier.fingerprint != config.fingerprint:
+        raise CrystalError(
+            f"The folder {folder} holds a run of another configuration (it differs in "
+            f"{first_few(differing(earlier, config))}); name another output:, or start anew with --fresh."
+        )
+
+
+def differing(one: TrainConfig, other: TrainConfig) -> list[str]:
+    """The keys in which two configurations differ, as ``data.seed`` or ``phases.0.steps``."""
+    left, right = _flat(asdict(one)), _flat(asdict(other))
+    return [key for key in left | right if left.get(key) != right.get(key)]
+
+
+def _flat(value: Any, name: str = "") -> dict[str, Any]:
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list | tuple) else ()
+    flat: dict[str, Any] = {}
+    for key, entry in entries:
+        flat |= _flat(entry, f"{name}.{key}" if name else str(key))
+    return flat or {name: value}
+
+
+def check_model(config: TrainConfig) -> None:
+    """Raises ``CrystalError`` for a model that is neither a whole folder nor a name that the hub could know."""
+    name = config.model
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        check_folder(folder, weights_in(folder))
+        return
+    presets = load_presets()
+    if preset := presets.get(name.lower()):
+        raise CrystalError(f"model: {name} is a preset of crystal-eval run; write its name on the hub, {preset.model}.")
+    if not HUB_ID.fullmatch(name):
+        raise CrystalError(
+            f"model: there is no folder {name}, seen from {Path.cwd()}, and a hub id has the form OWNER/NAME."
+        )
+    from huggingface_hub.constants import is_offline_mode
+
+    here = local_folder(name, config.revision or None)
+    if is_offline_mode() and (here is None or not weights_in(here).complete):
+        raise CrystalError(
+            f"model: {name} is not on this machine and HF_HUB_OFFLINE is set; unset it, or name a folder that holds "
+            "the model."
+        )
+
+
+def check_loggers(config: TrainConfig) -> None:
+    """Raises ``CrystalError`` where a logger of ``report_to`` is not installed."""
+    for logger in config.report_to:
+        if not any(importlib.util.find_spec(package) for package in LOGGERS[logger]):
+            raise CrystalError(f"report_to: {logger} is not installed; `pip install {logger}`, or leave it out.")
+
+
+def check_lora(config: TrainConfig) -> None:
+    """Raises ``CrystalError`` for keys below ``lora`` that peft's LoraConfig does not have, or refuses."""
+    if config.lora is None:
+        return
+    from peft import LoraConfig
+
+    known = {entry.name for entry in fields(LoraConfig) if entry.init}
+    for key in config.lora:
+        if key not in known:
+            near = nearest(key, sorted(known))
+            raise CrystalError(
+                f"lora.{key} is no argument of peft's LoraConfig; "
+                + (f"did you mean {near}?" if near else "its documentation lists them.")
+            )
+    try:
+        LoraConfig(**config.lora)
+    except (TypeError, ValueError) as error:
+        raise CrystalError(f"lora: peft refuses these arguments ({error}); correct them.") from error

@@ -1,0 +1,112 @@
+"""Which checkpoints of a phase are whole and which are kept, and how one becomes a folder that any loader takes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from transformers.trainer import TRAINER_STATE_NAME
+
+from ..errors import CrystalError
+
+#: Written when every process has written its part of a checkpoint, and removed before anything else of it is.
+WHOLE = "whole.json"
+#: What a checkpoint holds beside the model and its processor: for going on, and the card that trl writes.
+STATE = re.compile(
+    r"optimizer|scheduler|scaler|rng_state|rollout_|trainer_state|training_args|verbosity|whole\.json|README|latest$"
+    r"|zero_to_fp32|global_step"
+)
+PREFIX = "checkpoint-"
+
+
+def mark_whole(checkpoint: Path, processes: int) -> None:
+    """Says that the checkpoint is whole, and how many processes wrote it."""
+    write_json(checkpoint / WHOLE, {"processes": processes})
+
+
+def whole_checkpoints(folder: Path) -> list[tuple[int, Path]]:
+    """Step and folder of each whole checkpoint of a phase, the newest last."""
+    found = [path.parent for path in folder.glob(f"{PREFIX}*/{WHOLE}")]
+    return sorted((int(path.name.removeprefix(PREFIX)), path) for path in found)
+
+
+def drop_halves(folder: Path) -> None:
+    """Removes what a killed process left half written, so that nothing takes it for a checkpoint."""
+    whole = {path for _, path in whole_checkpoints(folder)}
+    for path in folder.glob(f"{PREFIX}*"):
+        if path not in whole:
+            shutil.rmtree(path)
+
+
+def keep_last(folder: Path, count: int, best: int | None) -> None:
+    """Removes all whole checkpoints but the last ``count`` and that of the step ``best``."""
+    for step, path in whole_checkpoints(folder)[:-count]:
+        if step != best:
+            (path / WHOLE).unlink()
+            shutil.rmtree(path)
+
+
+def best_of(checkpoint: Path) -> tuple[int, float]:
+    """Step and value of the best validation up to a checkpoint, as the trainer noted them there."""
+    state = json.loads((checkpoint / TRAINER_STATE_NAME).read_text("utf-8"))
+    return int(state["best_global_step"]), float(state["best_metric"])
+
+
+def check_processes(checkpoint: Path, processes: int) -> None:
+    """Raises ``CrystalError`` where another number of processes wrote the checkpoint: each draws its own numbers."""
+    wrote = json.loads((checkpoint / WHOLE).read_text("utf-8"))["processes"]
+    if wrote != processes:
+        raise CrystalError(
+            f"{checkpoint} was written by {wrote} process{'es' * (wrote > 1)}, and there "
+            f"{'are' if processes > 1 else 'is'} {processes} now; start as many again, or begin anew with --fresh."
+        )
+
+
+def copy_model(checkpoint: Path, target: Path) -> None:
+    """The checkpoint's model and processor alone, at ``target``."""
+    files = [path for path in sorted(checkpoint.iterdir()) if path.is_file() and not STATE.match(path.name)]
+
+    def copy(part: Path) -> None:
+        for file in files:
+            shutil.copy2(file, part / file.name)
+
+    written_whole(target, copy)
+
+
+def merge_adapter(network: Any, processor: Any, checkpoint: Path, target: Path) -> None:
+    """The model that the checkpoint's LoRA adapter makes of ``network``, its base, as a whole one at ``target``."""
+    from peft import PeftModel
+
+    merged = PeftModel.from_pretrained(network, str(checkpoint)).merge_and_unload()
+
+    def save(part: Path) -> None:
+        merged.save_pretrained(part)
+        processor.save_pretrained(part)
+
+    written_whole(target, save)
+
+
+def written_whole(target: Path, write: Callable[[Path], None]) -> None:
+    """A folder that gets its name when ``write`` has filled it; a kill leaves none of that name."""
+    part = target.with_name(f"{target.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    write(part)
+    shutil.rmtree(target, ignore_errors=True)
+    part.rename(target)
+
+
+def write_json(file: Path, content: Any) -> None:
+    """A JSON file, as ``write_text`` writes it."""
+    write_text(file, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_text(file: Path, text: str) -> None:
+    """A file that gets its name when it is whole."""
+    part = file.with_name(f"{file.name}.part")
+    part.write_text(text, "utf-8")
+    part.replace(file)

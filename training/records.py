@@ -1,0 +1,162 @@
+"""The files of a run's output folder: what it was asked for, and what it measured, of which a rerun keeps its part."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import CrystalError
+from ..metrics.signature import data_hash
+from .checks import CONFIG_FILE
+from .config import TrainConfig
+from .data import TrainingData
+from .keeping import write_json, write_text
+
+Line = dict[str, Any]
+#: How the models of the two results are called: that before training, and the one that was chosen.
+BEFORE, AFTER = "-before", "-after"
+
+
+@dataclass(frozen=True)
+class Records:
+    """The output folder of one run.
+
+    ``config.yaml``, ``split.json``; ``log.jsonl``, a line for each optimiser step; ``validation.jsonl``, a line for
+    each validation, phase 0 being the model before training; ``training.json``, the summary, written last.
+    """
+
+    folder: Path
+
+    @property
+    def best(self) -> Path:
+        """The chosen checkpoint, as a whole model."""
+        return self.folder / "best"
+
+    @property
+    def results(self) -> Path:
+        """Scored responses before and after, in the harness's layout."""
+        return self.folder / "results"
+
+    def phase(self, number: int) -> Path:
+        """The folder of a phase, counted from 1."""
+        return self.folder / f"phase{number}"
+
+    def begin(self, config: TrainConfig, data: TrainingData, resume: bool) -> None:
+        """Writes what the run was asked for; without ``resume`` all that an earlier run left here is removed first.
+
+        That the folder holds no other run is ``checks.prepare``'s to see; here, that the data are still the same.
+        Raises ``CrystalError`` where they are not, and where the folder cannot be written to.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if not resume:
+                self._clear()
+            self._check_data(config, data)
+            # First, since it is what the folder is known by.
+            write_text(self.folder / CONFIG_FILE, config.as_yaml())
+            write_json(self.folder / "split.json", _split(config, data))
+        except OSError as error:
+            raise CrystalError(
+                f"The training cannot be written to {self.folder} ({error.strerror or error}); name another output:."
+            ) from error
+
+    def _clear(self) -> None:
+        for name in ("split.json", "log.jsonl", "validation.jsonl", "training.json"):
+            (self.folder / name).unlink(missing_ok=True)
+        for path in (self.best, self.results, *self.folder.glob("phase*")):
+            shutil.rmtree(path, ignore_errors=True)
+        # Last: without it the folder is no training any more.
+        (self.folder / CONFIG_FILE).unlink(missing_ok=True)
+
+    def _check_data(self, config: TrainConfig, data: TrainingData) -> None:
+        split = self.folder / "split.json"
+        if split.is_file() and json.loads(split.read_text("utf-8")) != _split(config, data):
+            raise CrystalError(
+                f"{self.folder} holds a run on other items: {config.data.path} has changed since; name another "
+                "output:, or start anew with --fresh."
+            )
+
+    def log(self, line: Line) -> None:
+        """Adds a line to the log."""
+        _append(self.folder / "log.jsonl", line)
+
+    def validated(self, line: Line) -> None:
+        """Adds a line to the validations."""
+        _append(self.folder / "validation.jsonl", line)
+
+    def logged(self) -> list[Line]:
+        """The lines of the log."""
+        return _lines(self.folder / "log.jsonl")
+
+    def validations(self) -> list[Line]:
+        """The lines of the validations."""
+        return _lines(self.folder / "validation.jsonl")
+
+    def forget_after(self, phase: int, step: int) -> None:
+        """Drops the lines beyond a step, which a run that goes on from there writes again."""
+        for name in ("log.jsonl", "validation.jsonl"):
+            file = self.folder / name
+            _rewrite(file, [line for line in _lines(file) if (line["phase"], line["step"]) <= (phase, step)])
+
+    def choose(self, phase: int, step: int) -> None:
+        """Marks the validation whose checkpoint a phase ends with."""
+        lines = self.validations()
+        for line in lines:
+            if line["phase"] == phase:
+                line["chosen"] = line["step"] == step
+        _rewrite(self.folder / "validation.jsonl", lines)
+
+    def summarise(self, summary: Mapping[str, Any]) -> None:
+        """Writes the summary of the run."""
+        write_json(self.folder / "training.json", _finite(dict(summary)))
+
+    def reopen(self) -> None:
+        """Removes the summary of a run that stopped by itself and is started again."""
+        (self.folder / "training.json").unlink(missing_ok=True)
+
+    def summary(self) -> dict[str, Any] | None:
+        """The summary; None where the run has not ended."""
+        file = self.folder / "training.json"
+        return json.loads(file.read_text("utf-8")) if file.is_file() else None
+
+
+def _split(config: TrainConfig, data: TrainingData) -> dict[str, Any]:
+    """Which items were held out; ``data`` is a hash over all, in their order."""
+    items = sorted((*data.train, *data.validation), key=lambda item: item.index)
+    return {
+        "seed": config.seed,
+        "data": data_hash((item.full_question, item.answer, item.reference_steps) for item in items),
+        "counts": {"train": len(data.train), "validation": len(data.validation), "validated": len(data.validated)},
+        "validation": [item.index for item in data.validation],
+        "validated": [item.index for item in data.validated],
+    }
+
+
+def _append(file: Path, line: Line) -> None:
+    with file.open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps(_finite(line), ensure_ascii=False) + "\n")
+
+
+def _lines(file: Path) -> list[Line]:
+    """The whole lines of a file; the last of a killed run may be cut off."""
+    if not file.is_file():
+        return []
+    return [json.loads(line) for line in file.read_text("utf-8").split("\n")[:-1]]
+
+
+def _rewrite(file: Path, lines: Iterable[Line]) -> None:
+    write_text(file, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+
+
+def _finite(value: Any) -> Any:
+    """The same with None for numbers that JSON does not know."""
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -20,16 +20,19 @@ from .leaderboard import (
 from .plain import one_line
 from .statistics import COMPARED, ESTABLISHED, TOO_FEW
 from .study import Run
+from .training.section import Section
+from .training.section import markdown as training_lines
 
 #: More pairs than this are shown of neighbours in the ranking only.
 PAIRS = 45
 
 
-def to_markdown(findings: Sequence[Finding], notes: Sequence[str] = ()) -> str:
+def to_markdown(findings: Sequence[Finding], notes: Sequence[str] = (), section: Section | None = None) -> str:
     """The whole report but its items; figures are linked by relative paths."""
     lines = ["<!-- crystal-eval report -->", "# CRYSTAL", ""]
     if notes:
         lines += ["**To know of the input**", "", bullets(notes), ""]
+    lines += training_lines(section) if section else []
     for finding in findings:
         lines += _section(finding)
     return "\n".join(lines).rstrip() + "\n"

@@ -22,6 +22,7 @@ from ..reports.pictures import Pictures
 from ..reports.plain import one_line
 from ..reports.report import Options, Work, Written, write_report
 from ..reports.study import load_study
+from ..reports.training.find import find_trainings
 from ..reports.viewer import ITEMS
 from .console import say
 
@@ -50,7 +51,10 @@ class Answers(str, Enum):
 
 def run(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Output folders or results files of lmms-eval.")
+        list[Path],
+        typer.Argument(
+            metavar="PATH...", help="Output folders of lmms-eval or of crystal-eval train, or results files."
+        ),
     ],
     folder: Annotated[Path, typer.Option("--output", "-o", help="Where the report goes.")] = Path("out/report"),
     items: Annotated[
@@ -75,7 +79,8 @@ def run(
 ) -> None:
     """Write a page that people read: who reasons well, who skips, shuffles or guesses, and on which items.
 
-    Takes the folders that lmms-eval wrote with --log_samples; several models, tasks and runs at once.
+    Takes the folders that lmms-eval wrote with --log_samples; several models, tasks and runs at once. The folder of
+    a training gives before and after beside each other, and how it went; several, methods over seeds.
     `report.html` is one file that opens from disk:
 
         crystal-eval report out
@@ -83,6 +88,8 @@ def run(
         crystal-eval report out elsewhere/results -o reports/june --items all
 
         crystal-eval report out --public -o public
+
+        crystal-eval report out/cpr-1 out/cpr-2 out/composite-1 out/composite-2
     """
     thresholds = Thresholds(sound_f1, sound_recall, good_precision, answers.value)
     choices = Options(
@@ -100,14 +107,16 @@ def make(paths: list[Path], folder: Path, choices: Options, dataset: str = "") -
     """Writes a report with progress bars, and prints what it came to and where it is."""
     console = Console()
     with Bars(console) as bars:
-        study = load_study(paths, choices.aliases, bars.read, bars.announce)
-        study = replace(study, notes=(*study.notes, *unused_scores(study.boards, choices.scores, choices.aliases)))
+        trainings, faults = find_trainings(paths)
+        study = load_study(paths, choices.aliases, bars.read, bars.announce, needed=not trainings)
+        unused = unused_scores(study.boards, choices.scores, choices.aliases)
+        study = replace(study, notes=(*study.notes, *faults, *unused))
         notes: list[str] = []
         if not choices.public:
             tasks = {board.task for board in study.boards}
             pictures, notes = _pictures(tasks, dataset)
             choices = replace(choices, pictures=pictures, licence=_licence(tasks))
-        written = write_report(study, folder, choices, bars)
+        written = write_report(study, folder, choices, bars, trainings)
     for line in (*study.notes, *notes, *_outcome(written, folder)):
         say(console, line)
 

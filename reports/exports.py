@@ -1,4 +1,4 @@
-"""Files of a report for other programs and other texts: ``leaderboard.csv``, ``leaderboard.tex`` and ``report.md``."""
+"""Files of a report for other programs and other texts: tables as CSV and LaTeX, and the whole as Markdown."""
 
 import math
 from collections.abc import Sequence
@@ -12,19 +12,29 @@ from .latex import to_latex
 from .markdown import to_markdown
 from .samples import METRICS, SOURCES
 from .study import Run
+from .training.export import NAME as TRAINING_NAME
+from .training.export import training_table
+from .training.section import Section
 from .writing import write_whole
 
 #: Metrics that come with the number of items behind them, since not every item has one.
 PARTIAL = ("lis_multi", "accuracy_judged")
 
 
-def write_exports(findings: Sequence[Finding], folder: Path, notes: Sequence[str] = ()) -> list[Path]:
-    """Writes the three files and returns them; none holds a question, an image, a reference or a response."""
-    contents = {
-        "leaderboard.csv": leaderboard_table(findings).to_csv(index=False),
-        "leaderboard.tex": to_latex(findings),
-        "report.md": to_markdown(findings, notes),
-    }
+def write_exports(
+    findings: Sequence[Finding], folder: Path, notes: Sequence[str] = (), section: Section | None = None
+) -> list[Path]:
+    """Writes ``leaderboard.csv``, ``leaderboard.tex``, ``training.csv`` (of what is there) and ``report.md``.
+
+    None of them holds a question, an image, a reference or a response.
+    """
+    contents = {}
+    if findings:
+        contents["leaderboard.csv"] = leaderboard_table(findings).to_csv(index=False)
+        contents["leaderboard.tex"] = to_latex(findings)
+    if section:
+        contents[TRAINING_NAME] = training_table(section).to_csv(index=False)
+    contents["report.md"] = to_markdown(findings, notes, section)
     return [write_whole(folder / name, content) for name, content in contents.items()]
 
 

@@ -3,13 +3,14 @@
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import CrystalError
 from .benchmarks import Score, benchmark_scores
 from .notes import Note
+from .training.places import BEFORE, names_of, training_of
 
 RESULTS, SAMPLES = "_results.json", "_samples_{task}.jsonl"
 #: What reading a file that something else wrote may raise.
@@ -76,11 +77,12 @@ class Found:
 def find_results(paths: Iterable[Path]) -> Found:
     """What the harness wrote under the given paths; CRYSTAL's results those scored alike together, best Match F1 first.
 
-    Of several runs with the same model, task and signatures the newest counts, and a problem says so. A file that
-    cannot be read becomes a problem, and the rest is still read. Raises ``CrystalError`` where a path does not exist.
+    Of several runs with the same model, task and signatures the newest counts, and a problem says so; those of several
+    trainings count each, under its name, where their numbers differ. A file that cannot be read becomes a problem, and
+    the rest is still read. Raises ``CrystalError`` where a path does not exist.
     """
     found = Found()
-    newest: dict[tuple[str, ...], Result] = {}
+    newest: dict[tuple[str | Path | None, ...], Result] = {}
     for file in _result_files(list(paths)):
         try:
             written = json.loads(file.read_text("utf-8"))
@@ -96,7 +98,7 @@ def find_results(paths: Iterable[Path]) -> Found:
         if not results and not scores:
             found.problems.append(Note(file, " holds no metrics (a run with --predict_only writes none)."))
         for result in results:
-            key = (result.task, result.model, result.scorer, result.generation)
+            key = (result.task, result.model, result.scorer, result.generation, training_of(result.file))
             if key in newest:
                 found.problems.append(
                     f"{result.model} ran {result.task} more than once with the same signatures: {file.name} counts, "
@@ -105,8 +107,31 @@ def find_results(paths: Iterable[Path]) -> Found:
             newest[key] = result
         model = results[0].model if results else _model(written)
         found.others.extend(OtherResult(model, score) for score in scores)
-    found.results.extend(sorted(newest.values(), key=_place))
+    found.results.extend(sorted(_by_training(newest.values()), key=_place))
     return found
+
+
+def _by_training(results: Iterable[Result]) -> list[Result]:
+    """Results with the name of their training behind the model's where several trainings have one of that name.
+
+    What several trainings began with is the same number for number, and one of them stands for all.
+    """
+    different: list[Result] = []
+    for result in results:
+        begun = result.model.endswith(BEFORE)
+        if not (begun and any(replace(result, file=one.file) == one for one in different)):
+            different.append(result)
+    trainings: dict[str, set[Path]] = {}
+    for result in different:
+        if training := training_of(result.file):
+            trainings.setdefault(result.model, set()).add(training)
+    names = names_of(set().union(*trainings.values()))
+    return [
+        replace(result, model=f"{result.model} ({names[training]})")
+        if (training := training_of(result.file)) and len(trainings[result.model]) > 1
+        else result
+        for result in different
+    ]
 
 
 def load_results(paths: Iterable[Path]) -> Found:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from .beyond_length import HEADS, READING, length_rows
+from .beyond_length import HEADS, READING, length_rows, length_sentences
 from .boards import agreed, grouped, p_printed
 from .finding import Finding
 from .gfm import bullets, escape, fenced, table
@@ -20,16 +20,19 @@ from .leaderboard import (
 from .plain import one_line
 from .statistics import COMPARED, ESTABLISHED, TOO_FEW
 from .study import Run
+from .training.section import Section
+from .training.section import markdown as training_lines
 
 #: More pairs than this are shown of neighbours in the ranking only.
 PAIRS = 45
 
 
-def to_markdown(findings: Sequence[Finding], notes: Sequence[str] = ()) -> str:
+def to_markdown(findings: Sequence[Finding], notes: Sequence[str] = (), section: Section | None = None) -> str:
     """The whole report but its items; figures are linked by relative paths."""
     lines = ["<!-- crystal-eval report -->", "# CRYSTAL", ""]
     if notes:
         lines += ["**To know of the input**", "", bullets(notes), ""]
+    lines += training_lines(section) if section else []
     for finding in findings:
         lines += _section(finding)
     return "\n".join(lines).rstrip() + "\n"
@@ -154,7 +157,8 @@ def _lengths(finding: Finding) -> list[str]:
         return []
     meanings = "; ".join(f"{head.title}: {head.meaning}" for head in HEADS)
     made = table(["Model", *(head.title for head in HEADS)], [[escape(row.label), *row.cells] for row in rows])
-    return ["### Is it more than a step count?", "", READING, "", *made, "", f"{meanings}.", ""]
+    said = bullets(length_sentences(finding.board, finding.comparisons))
+    return ["### Is it more than a step count?", "", said, "", READING, "", *made, "", f"{meanings}.", ""]
 
 
 def _pair(row: dict) -> list[str]:

@@ -24,6 +24,7 @@ from .paper import NOTE as PAPER_NOTE
 from .screen import Slopes, Table
 from .statistics import TOO_FEW
 from .study import Board
+from .training.section import Section
 from .viewer import Shown
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -57,6 +58,7 @@ class Panel:
     diagnosed: Sequence[DiagnosedRun]
     matrices: Sequence[Matrix]
     lengths: Sequence[Row] = ()
+    length_sentences: Sequence[str] = ()
     elsewhere: Sequence[str] = ()
     figures: Sequence[Picture] = ()
 
@@ -87,6 +89,15 @@ class Panel:
 
 
 @dataclass(frozen=True)
+class Trained:
+    """The training section: ``picture`` is the figure of several trainings, ``pictures`` has that of each part."""
+
+    section: Section
+    picture: Picture | None
+    pictures: Sequence[Picture | None]
+
+
+@dataclass(frozen=True)
 class Page:
     """The whole page; ``items`` has the step viewer's data of a board, by its place."""
 
@@ -97,11 +108,15 @@ class Page:
     method: Sequence[tuple[str, str]]
     notes: Sequence[str] = ()
     licence: Sequence[str] = ()
+    training: Trained | None = None
 
     @property
     def title(self) -> str:
         """What a browser's tab says."""
         boards = [panel.board for panel in self.panels]
+        if self.training:
+            count = len(self.training.section.parts)
+            return f"CRYSTAL: {count} training{'s' if count > 1 else ''}"
         models = len({run.label for board in boards for run in board.runs})
         return (
             f"CRYSTAL: {models} model{'s' if models > 1 else ''} on {', '.join(dict.fromkeys(b.task for b in boards))}"

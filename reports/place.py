@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..errors import CrystalError
 from .figures.registry import FIGURES
+from .training.section import FIGURES as TRAINING_FIGURES
 from .writing import make_folder, not_written
 
 #: How files of a report begin; a file of such a name that begins otherwise is somebody else's.
@@ -16,9 +17,13 @@ MARKS = {
     "report.md": b"<!-- crystal-eval report -->",
     "leaderboard.csv": b"board,task,model,scripted,items,of,",
     "leaderboard.tex": b"% Made by crystal-eval report",
+    "training.csv": b"training,method,model,seed,finished,stopped,",
 }
 _ITEMS = re.compile(r"\d+-\d{3,}\.js")
 _FIGURES_OF_A_BOARD = re.compile(r"\d+-.+")
+_FIGURES_OF_TRAININGS = re.compile(r"(methods|dynamics(-\d+)?)\.(svg|png)")
+#: Tables that a report has of some inputs only, so that those of an earlier one must not stay.
+_SOMETIMES = ("leaderboard.csv", "leaderboard.tex", "training.csv")
 
 
 def check_folder(folder: Path) -> None:
@@ -37,7 +42,7 @@ def check_folder(folder: Path) -> None:
 def clear_folder(folder: Path) -> None:
     """Removes the page of an earlier report, then what lies beside it, so that no page has the items of another."""
     try:
-        for file in (folder / "report.html", *_beside(folder)):
+        for file in (folder / "report.html", *(folder / name for name in _SOMETIMES), *_beside(folder)):
             file.unlink(missing_ok=True)
     except OSError as error:
         raise not_written(folder, error) from error
@@ -59,6 +64,7 @@ def _beside(folder: Path) -> Iterator[Path]:
     boards = [inner for inner in _entries(figures) if inner.is_dir() and _FIGURES_OF_A_BOARD.fullmatch(inner.name)]
     for place in (figures, *boards):
         yield from (file for file in _files(place) if file.name in drawn)
+    yield from (file for file in _files(folder / TRAINING_FIGURES) if _FIGURES_OF_TRAININGS.fullmatch(file.name))
 
 
 def _files(folder: Path) -> list[Path]:

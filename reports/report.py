@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .benchmarks import Score
 from .beside import write_beside
-from .beyond_length import length_rows
+from .beyond_length import length_rows, length_sentences
 from .boards import diagnosed, example_ids, grouped, matrices
 from .diagnosis import Thresholds, diagnose
 from .elsewhere import elsewhere, scores_of
@@ -21,14 +21,17 @@ from .finding import Finding
 from .leaderboard import flags, headline
 from .method import method
 from .notes import public_text
-from .page import Page, Panel, Picture, render
+from .page import Page, Panel, Picture, Trained, render
 from .paper import paper_table
 from .pictures import BUDGET as PICTURE_BYTES
 from .pictures import Pictures, thumbnails
 from .place import check_folder, clear_folder
 from .screen import first_table, slopes
-from .statistics import COMPARED, compare_models
+from .statistics import compare_models, compared_metrics
 from .study import Board, Study, fields
+from .training.read import Training
+from .training.section import FIGURES as TRAINING_FIGURES
+from .training.section import Section, make_section
 from .viewer import BODY_BYTES, ITEMS, ItemReader, Shown, choose_items, show_items
 from .writing import write_whole
 
@@ -73,27 +76,37 @@ class Written:
     files: Sequence[Path]
 
 
-def write_report(study: Study, folder: Path, options: Options, work: Work | None = None) -> Written:
-    """Writes ``report.html`` and what goes with it into ``folder``.
+def write_report(
+    study: Study, folder: Path, options: Options, work: Work | None = None, trainings: Sequence[Training] = ()
+) -> Written:
+    """Writes ``report.html`` and what goes with it into ``folder``; a study without boards needs ``trainings``.
 
     Raises ``CrystalError`` where that cannot be written, or would replace files that are not a report's.
     """
     work = work or Work()
     check_folder(folder)
     findings = _findings(study, options, work)
+    if trainings:
+        work.start("Reading trainings", len(trainings))
+    section = make_section(trainings, work.advance)
     panels = [_panel(finding, place) for place, finding in enumerate(findings)]
     notes = [public_text(note) for note in study.notes] if options.public else study.notes
     # An earlier page goes first and the new one comes last: where this is interrupted, none shows items of another.
     clear_folder(folder)
-    exported = write_exports(findings, folder, notes)
+    exported = write_exports(findings, folder, notes, section)
     items, pictures, files = _items(panels, findings, folder, options, work)
-    work.start("Figures", sum(len(finding.figures) for finding in findings))
-    for finding in findings:
-        files += registry.write_figures(list(finding.figures), folder / finding.folder, work.advance)
+    drawn = {finding.folder: list(finding.figures) for finding in findings}
+    drawn |= {TRAINING_FIGURES: section.figures} if section else {}
+    work.start("Figures", sum(map(len, drawn.values())))
+    for inner, figures in drawn.items():
+        files += registry.write_figures(figures, folder / inner, work.advance)
     explained = method([board.scorer for board in study.boards])
-    html = render(Page(panels, items, pictures, options.thresholds, explained, notes, options.licence))
+    shown = _trained(section) if section else None
+    html = render(Page(panels, items, pictures, options.thresholds, explained, notes, options.licence, shown))
     page = write_whole(folder / "report.html", html)
-    return Written({finding.name: finding.headline for finding in findings}, [page, *exported, *files])
+    headlines = {"training": section.headline} if section else {}
+    headlines |= {finding.name: finding.headline for finding in findings}
+    return Written(headlines, [page, *exported, *files])
 
 
 def _findings(study: Study, options: Options, work: Work) -> list[Finding]:
@@ -101,9 +114,10 @@ def _findings(study: Study, options: Options, work: Work) -> list[Finding]:
     for board, name in zip(study.boards, board_names(study.boards), strict=True):
         runs = {run.label: run.items for run in board.sampled if run.items is not None}
         diagnoses = {label: diagnose(items, options.thresholds) for label, items in runs.items()}
+        metrics = compared_metrics(runs)
         if len(runs) > 1:
-            work.start(f"Comparing models of {name}", math.comb(len(runs), 2) * len(COMPARED))
-        comparisons = compare_models(runs, advance=work.advance)
+            work.start(f"Comparing models of {name}", math.comb(len(runs), 2) * len(metrics))
+        comparisons = compare_models(runs, metrics, advance=work.advance)
         scores = scores_of(board, options.scores, options.aliases)
         others = elsewhere(board, scores, comparisons)
         work.start(f"Drawing figures of {name}", len(registry.FIGURES))
@@ -153,11 +167,20 @@ def _panel(finding: Finding, place: int) -> Panel:
         diagnosed=diagnosed(board, place, finding.diagnoses),
         matrices=matrices(finding.comparisons),
         lengths=length_rows(board),
+        length_sentences=length_sentences(board, finding.comparisons),
         elsewhere=finding.elsewhere.sentences,
         figures=[
             _picture(drawn, f"b{place}-{drawn.name}") for drawn in finding.figures if drawn.name not in ON_FIRST_SCREEN
         ],
     )
+
+
+def _trained(section: Section) -> Trained:
+    whole, *pictures = [
+        None if figure is None else _picture(figure, figure.name)
+        for figure in (section.figure, *(part.figure for part in section.parts))
+    ]
+    return Trained(section, whole, pictures)
 
 
 def _picture(drawn: Drawn, name: str) -> Picture:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from .benchmarks import Score
-from .load import Found, Mean, Result, load_results
+from .load import Found, Mean, Result, find_results, load_results
 from .model_names import canonical_name
 from .notes import Note
 from .samples import METRICS, Samples, read_samples
@@ -80,14 +80,15 @@ def load_study(
     aliases: Mapping[str, str] | None = None,
     advance: Callable[[int], None] = lambda size: None,
     announce: Callable[[int], None] = lambda size: None,
+    needed: bool = True,
 ) -> Study:
     """Reads results and samples under the given paths.
 
     Scores on other benchmarks reach their model by ``canonical_name`` with ``aliases``; of several on one the newest
     counts. ``announce`` is told the bytes of samples to come, and ``advance`` those read. Raises ``CrystalError``
-    where there is no CRYSTAL result at all.
+    where there is no CRYSTAL result at all and one is ``needed``.
     """
-    found = load_results(paths)
+    found = load_results(paths) if needed else find_results(paths)
     notes = list(found.problems)
     models = [result.model for result in found.results]
     known_as = {model: canonical_name(model, models, aliases) for model in models}

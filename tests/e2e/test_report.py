@@ -11,6 +11,7 @@ from lmms_eval_crystal.cli.main import app
 from lmms_eval_crystal.reports.figures import registry
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from studies import HOSTILE, TALKERS, Talker, write_study
+from trainings import write_training
 
 pytestmark = pytest.mark.e2e
 CHROMIUM = "/usr/bin/chromium"
@@ -91,6 +92,35 @@ def full(browser, tmp_path_factory):
     reader = Reader(browser, folder / "out" / "report.html")
     yield reader
     assert not reader.faults
+
+
+def weak_texts(page: Page) -> list[str]:
+    """Elements whose text stands out too little from what is behind it."""
+    return page.evaluate(
+        """(least) => {
+             const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
+             const luminance = (colour) => channels(colour).slice(0, 3).map((value) => value / 255)
+               .map((value) => value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4)
+               .reduce((sum, value, place) => sum + value * [0.2126, 0.7152, 0.0722][place], 0);
+             const behind = (element) => {
+               for (let at = element; at; at = at.parentElement) {
+                 const colour = getComputedStyle(at).backgroundColor;
+                 if ((channels(colour)[3] ?? 1) > 0) return colour;
+               }
+               return "rgb(255, 255, 255)";
+             };
+             const weak = new Set();
+             for (const element of document.querySelectorAll("body *:not(svg *):not(script)")) {
+               const says = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+               if (!says || !element.checkVisibility()) continue;
+               const pair = [luminance(getComputedStyle(element).color), luminance(behind(element))];
+               const contrast = (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+               if (contrast < least) weak.add(`${element.tagName}.${element.className}`);
+             }
+             return [...weak];
+           }""",
+        CONTRAST,
+    )
 
 
 def column(page: Page, place: int, part: int = 0) -> list[str]:
@@ -327,32 +357,7 @@ def test_nothing_is_wider_than_the_screen_and_text_stands_out(hostile, scheme):
         page.set_viewport_size(viewport)
         page.wait_for_timeout(100)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), viewport
-    weak = page.evaluate(
-        """(least) => {
-             const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
-             const luminance = (colour) => channels(colour).slice(0, 3).map((value) => value / 255)
-               .map((value) => value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4)
-               .reduce((sum, value, place) => sum + value * [0.2126, 0.7152, 0.0722][place], 0);
-             const behind = (element) => {
-               for (let at = element; at; at = at.parentElement) {
-                 const colour = getComputedStyle(at).backgroundColor;
-                 if ((channels(colour)[3] ?? 1) > 0) return colour;
-               }
-               return "rgb(255, 255, 255)";
-             };
-             const weak = new Set();
-             for (const element of document.querySelectorAll("body *:not(svg *):not(script)")) {
-               const says = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
-               if (!says || !element.checkVisibility()) continue;
-               const pair = [luminance(getComputedStyle(element).color), luminance(behind(element))];
-               const contrast = (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
-               if (contrast < least) weak.add(`${element.tagName}.${element.className}`);
-             }
-             return [...weak];
-           }""",
-        CONTRAST,
-    )
-    assert not weak
+    assert not weak_texts(page)
 
 
 def test_the_reader_can_choose_the_colours(hostile):
@@ -397,3 +402,40 @@ def test_a_page_for_the_public_has_no_texts(browser, tmp_path):
     assert sample["crystal"]["question"] not in page.content()
     assert page.locator(".chain .step").count() == len(sample["crystal"]["predicted_steps"])
     assert not reader.faults
+
+
+@pytest.fixture(scope="module")
+def trained(browser, tmp_path_factory):
+    """A page about several trainings, one of which broke off, with hostile names."""
+    folder = tmp_path_factory.mktemp("trained")
+    for seed in (1, 2):
+        write_training(folder / "in" / f"cpr-{seed}", "cpr-curriculum", seed, items=30, model=HOSTILE[0] + "/VL")
+    write_training(folder / "in" / HOSTILE[3], "cpr", nan_at=50, results=False)
+    reader = Reader(browser, report(folder))
+    yield reader
+    assert not reader.faults
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_section_on_trainings_fits_the_screen_and_can_be_read(trained, scheme):
+    page = trained.open(color_scheme=scheme)
+    page.evaluate("document.querySelectorAll('.training details').forEach((part) => { part.open = true; })")
+    for viewport in (WIDE, NARROW):
+        page.set_viewport_size(viewport)
+        page.wait_for_timeout(100)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), viewport
+    assert not weak_texts(page)
+    assert page.evaluate("window.__pwned") is None
+    assert page.locator(".training figure svg").count() == 4
+
+
+def test_the_table_of_methods_is_exported_with_seeds_and_intervals(trained):
+    page = trained.open()
+    with page.expect_download() as waited:
+        page.click("[data-csv=training-methods]:not([data-copy])")
+    rows = list(csv.DictReader(io.StringIO(Path(waited.value.path()).read_text("utf-8"))))
+    by_name = {row["Method"]: row for row in rows}
+    assert {"seed 1", "seed 2"} <= by_name.keys()
+    mean = next(row for name, row in by_name.items() if name.startswith("cpr-curriculum"))
+    low, high = map(float, mean["Match F1: 95 % interval"].strip("[]").split(", "))
+    assert low < float(mean["Match F1"]) < high

@@ -7,9 +7,9 @@ import re
 import xml.etree.ElementTree as ET
 
 import matplotlib as mpl
-import numpy as np
 import pandas as pd
 import pytest
+from collisions import collisions
 from hypothesis import given
 from hypothesis import strategies as st
 from lmms_eval_crystal.reports.diagnosis import Thresholds, diagnose
@@ -29,7 +29,6 @@ from lmms_eval_crystal.reports.figures.stacks import CLASSES, STATUSES
 from lmms_eval_crystal.reports.figures.strata import quantile_ranges
 from lmms_eval_crystal.reports.figures.theme import COLOURS, INK, MUTED, PAPER, RULE, contrast, short_names, text_on
 from lmms_eval_crystal.reports.study import load_study
-from matplotlib.text import Text
 from studies import TALKERS, Talker, write_study
 
 DARK_PAGE = "#14171c"
@@ -122,29 +121,6 @@ def test_files_are_written_whole(drawn, tmp_path):
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == sorted(file.name for file in files)
     assert {file.suffix for file in files} == {".svg", ".png"}
     assert all(file.stat().st_size > 1000 for file in files)
-
-
-def collisions(figure, monkeypatch) -> list[tuple[str, str]]:
-    """Pairs of texts that are drawn on each other, and texts that leave the figure, paired with nothing."""
-    shown = []
-    draw = Text.draw
-
-    def recorded(self, renderer, *args, **kwargs):
-        if self.get_visible() and self.get_text().strip():
-            shown.append((self.get_text(), self.get_window_extent(renderer).padded(-1).extents))
-        draw(self, renderer, *args, **kwargs)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Text, "draw", recorded)
-        figure.canvas.draw()
-    boxes = np.array([box for _, box in shown])
-    words = [text for text, _ in shown]
-    out = (boxes[:, :2] < -2).any(axis=1) | (boxes[:, 2:] > np.array(figure.bbox.size) + 2).any(axis=1)
-    meets = (boxes[:, None, :2] < boxes[None, :, 2:]).all(axis=2) & (boxes[None, :, :2] < boxes[:, None, 2:]).all(
-        axis=2
-    )
-    pairs = np.argwhere(np.triu(meets, 1))
-    return [(words[place], "") for place in np.flatnonzero(out)] + [(words[one], words[other]) for one, other in pairs]
 
 
 #: Figures whose layout changes with the number of models; the others only grow longer.

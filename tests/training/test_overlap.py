@@ -69,7 +69,4 @@ def test_a_word_counts_as_often_as_it_stands_in_both():
 
 def test_a_flood_of_steps_is_compared_all_the_same():
     flood = [f"the {number % 7} cars" for number in range(20_000)]
-    assert overlap_f1(flood, ["the 3 cars", "a bus"]) == pytest.approx(
-        best_match_f1(flood[:7], ["the 3 cars", "a bus"])[0], abs=0.5
-    )
-    assert 0 < overlap_f1(flood, ["the 3 cars"]) < 0.001
+    assert overlap_f1(flood, ["the 3 cars"]) == pytest.approx(2 / 20_001)

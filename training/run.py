@@ -27,7 +27,6 @@ from .quiet import quiet_libraries
 from .records import AFTER, BEFORE, Line, Records
 from .results import write_scored
 from .sharing import main_does
-from .surgery import check_surgery
 from .trainer import Diverged
 from .validation import Asking, Metrics, Validator
 
@@ -41,8 +40,6 @@ def train(config: TrainConfig, *, resume: bool = True) -> Path:
     summary is written then as well.
     """
     quiet_libraries()
-    if config.surgery:
-        check_surgery()
     ready = prepare(config, resume)
     PartialState(cpu=not torch.cuda.is_available(), timeout=PATIENCE)
     records = Records(Path(config.output).expanduser())

@@ -64,7 +64,8 @@ def undisturbed(root: Path) -> Records:
 def short(root: Path, name: str, **more: Any) -> TrainConfig:
     """One phase."""
     config = tiny_config(root)
-    return dataclasses.replace(config, method="cpr", phases=config.phases[:1], output=str(root / name), **more)
+    settings = {"method": "cpr", "phases": config.phases[:1], "output": str(root / name)} | more
+    return dataclasses.replace(config, **settings)
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -304,6 +305,13 @@ def test_a_training_that_diverges_keeps_its_last_good_checkpoint_and_says_so(roo
     again = Records(train(config)).summary()
     assert again["stopped"] is None
     assert again["phases"][0]["steps"] == 3
+
+
+def test_weights_that_explode_are_a_divergence_too(root):
+    """Whatever such a model would write, the sentence comes before the libraries' own errors."""
+    phase = dataclasses.replace(tiny_config(root).phases[0], learning_rate=1e20)
+    with pytest.raises(Diverged, match="step 2 of phase 1: the loss is no finite number"):
+        train(short(root, "exploded", phases=(phase,)))
 
 
 def test_a_run_does_not_go_on_with_other_items(root):

@@ -25,6 +25,7 @@ from ..model_adapters.targets import HUB_ID
 from .config import FREE_KEYS, TrainConfig
 from .data import TrainingData, load_items, prompt_budget
 from .reading import near, read
+from .surgery import check_surgery
 
 #: The file by which a training run's folder is known.
 CONFIG_FILE = "config.yaml"
@@ -53,6 +54,8 @@ def prepare(config: TrainConfig, resume: bool = True) -> Ready:
     Raises ``CrystalError`` for the first thing that would end the run later.
     """
     with said_once():
+        if config.surgery:
+            check_surgery()
         check_output(config, resume)
         check_model(config)
         check_loggers(config)

@@ -142,6 +142,13 @@ def test_arguments_that_peft_does_not_take_are_one_sentence(config, lora, senten
     prepare(changed(config, lora={"r": 8, "lora_alpha": 16}))
 
 
+def test_gradient_surgery_on_sharded_gradients_is_refused(config, monkeypatch):
+    monkeypatch.setenv("ACCELERATE_USE_DEEPSPEED", "true")
+    with pytest.raises(CrystalError, match=r"DeepSpeed spreads over processes.*or set gradient_surgery: false"):
+        prepare(config)
+    prepare(changed(config, gradient_surgery=False))
+
+
 def test_too_few_items_for_one_step_are_one_sentence(config):
     phase = dataclasses.replace(config.phases[0], per_device_batch=100)
     with pytest.raises(CrystalError, match="takes 40 prompts and there are 34 training items"):

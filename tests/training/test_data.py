@@ -227,8 +227,9 @@ class TestLeakage:
             load_items(config)
         assert load_items(with_data(config, allow_test_items=True)).train
 
-    def test_a_benchmark_without_pictures_is_asked_for_as_well(self, config, benchmark):
-        synthetic.dataset(3).remove_columns("image").to_parquet(benchmark)
+    @pytest.mark.parametrize("column", ["image", "question"])
+    def test_a_copy_of_the_benchmark_that_lacks_what_is_compared_is_no_copy(self, config, benchmark, column):
+        synthetic.dataset(3).remove_columns(column).to_parquet(benchmark)
         with pytest.raises(CrystalError, match="cannot be told"):
             load_items(config)
 

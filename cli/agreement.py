@@ -91,6 +91,7 @@ def sample(
         of=cohort.of,
         scorers=tuple(dict.fromkeys(run.result.scorer for run in cohort.runs)),
         draws=tuple((row_id(draw, seed), draw) for draw in draws),
+        scripted=tuple(run.label for run in cohort.runs if run.result.scripted),
     )
     columns = ", ".join(annotator_columns(annotators))
     text = INSTRUCTIONS.format(file=output.name, columns=columns, key=key_file.name)

@@ -131,7 +131,7 @@ def _say_ready(config: TrainConfig, ready: Ready) -> None:
         ("method", f"{config.method}, {lora}, {surgery}, {config.dtype}"),
         ("model", config.model),
         ("data", f"{data.name}: {len(data.train)} items to train on, {len(data.validation)} held out"),
-        ("steps", f"{_lengths(ready)} reference steps an item"),
+        ("steps", _lengths(ready)),
         ("validation", f"{len(data.validated)} items, every {config.validate_every} steps, encoder {ready.encoder}"),
     ]
     on = f"on {processes} process{'es' * (processes > 1)}"
@@ -148,4 +148,4 @@ def _say_ready(config: TrainConfig, ready: Ready) -> None:
 
 def _lengths(ready: Ready) -> str:
     counts = [len(item.reference_steps) for item in ready.data.train]
-    return f"{min(counts)} to {max(counts)}, in the middle {median(counts):g},"
+    return f"{min(counts)} to {max(counts)} reference steps an item, median {median(counts):g}"

@@ -21,6 +21,8 @@ from .settings import HUB_DATASET, Settings
 SPLIT = "test"
 #: Names of splits in file names; the first that occurs counts.
 SPLITS = ("test", "train", "validation", "val", "dev")
+#: What the datasets library says of a file and of a saved folder without rows.
+OF_NO_ITEMS = ("corresponds to no data", "list index out of range")
 #: Builders of the datasets library for files of these endings.
 BUILDERS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".arrow": "arrow"}
 
@@ -162,6 +164,8 @@ def _first_line(error: BaseException) -> str:
     while error.__cause__ is not None:
         error = error.__cause__
     lines = str(error).strip().splitlines()
+    if any(words in str(error) for words in OF_NO_ITEMS):
+        return "it has no items"
     return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
 
 

@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import threading
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
 
@@ -27,6 +28,8 @@ BUDGET_S = 1.0
 _PATIENCE_S = 60.0
 _START_TRIES = 3
 _CACHED = 4_096
+# Powers of ten beyond which a value is none that an answer could be compared with; as a fraction it would not fit.
+_MAX_POWER = 400
 # Loads the grammar and the simplifier, so that the first formula is as quick as the others.
 _WARM_UP = ("equal", "\\frac{x+1}{2}", "\\frac{1+x}{2}")
 
@@ -50,7 +53,7 @@ class Algebra:
         return answer if isinstance(answer, bool) else None
 
     def value(self, formula: str) -> Fraction | None:
-        """The value of a formula without variables, to some 30 figures; None where it has none.
+        """The value of a formula without variables, to some 30 figures; None where it has none, or an endless one.
 
         >>> round(float(Algebra().value("sqrt(2)")), 4)
         1.4142
@@ -58,9 +61,10 @@ class Algebra:
         latex = to_latex(formula)
         answer = None if latex is None else self._ask("value", latex)
         try:
-            return Fraction(answer) if isinstance(answer, str) else None
-        except ValueError:
+            number = Decimal(answer) if isinstance(answer, str) else None
+        except InvalidOperation:
             return None
+        return None if number is None or abs(number.adjusted()) > _MAX_POWER else Fraction(number)
 
     def _ask(self, *request: str) -> object:
         if self._left <= 0:

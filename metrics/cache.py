@@ -48,6 +48,9 @@ _VALUES = 900
 _SPOILT = re.compile(r"^no such |^table |malformed|unsupported file format|syntax error")
 # Two to four vectors a page leave little of it empty.
 _PAGE_BYTES = 16_384
+_TABLE = "CREATE TABLE embeddings (key BLOB PRIMARY KEY, vector BLOB, checksum INTEGER)"
+# All that a file of ours declares: a view in place of the table may have no end, a trigger may undo what is written.
+_DECLARED = [(b"table", _TABLE.encode()), (b"index", None)]
 
 
 class EmbeddingCache:
@@ -58,7 +61,8 @@ class EmbeddingCache:
     """
 
     def __init__(self, folder: Path, encoder: str, probes: np.ndarray) -> None:
-        digest = hashlib.sha256(encoder.encode()).hexdigest()[:8]
+        # The name of a folder need not be UTF-8.
+        digest = hashlib.sha256(encoder.encode("utf-8", "surrogatepass")).hexdigest()[:8]
         name = re.sub(r"[^\w.-]+", "-", encoder.rpartition("/")[2])[:60]
         self.path = folder / f"{name}-{digest}.sqlite"
         self._probes = dict(zip(PROBES, probes, strict=True))
@@ -116,6 +120,8 @@ class EmbeddingCache:
             database.text_factory = bytes
             if _tag(database) != (APPLICATION_ID, EDITION):
                 self._create(database)
+            if database.execute("SELECT type, sql FROM sqlite_master").fetchall() != _DECLARED:
+                raise sqlite3.DatabaseError("it holds other tables")
             yield database
         finally:
             database.close()
@@ -127,7 +133,7 @@ class EmbeddingCache:
         if _tag(database) != (APPLICATION_ID, EDITION):
             if database.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
                 raise sqlite3.DatabaseError("it is of another version")
-            database.execute("CREATE TABLE embeddings (key BLOB PRIMARY KEY, vector BLOB, checksum INTEGER)")
+            database.execute(_TABLE)
             _insert(database, self._probes)
             database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             database.execute(f"PRAGMA user_version = {EDITION}")
@@ -143,7 +149,8 @@ class EmbeddingCache:
                     raise
                 self._rebuild(error)
                 return action()
-        except (sqlite3.Error, UnicodeDecodeError, OSError) as error:
+        # A path that no system can have is a ValueError.
+        except (sqlite3.Error, ValueError, OSError) as error:
             self._reads, self._writes = writing and self._reads, False
             if not self._told:
                 what = "written" if self._reads else "used"

@@ -12,6 +12,8 @@ from tqdm import tqdm
 from ..errors import CrystalError
 from .cache import PROBES, EmbeddingCache
 
+#: What a user can do about an encoder that is no good.
+ANOTHER = "use another encoder (CRYSTAL_ENCODER, or the option of the command that names it)"
 #: Texts that are encoded, and kept on disk, at a time: what a run that is killed loses, and a step of its bar.
 PORTION = 1024
 
@@ -25,10 +27,23 @@ class Encoder(Protocol):
 
 
 def _as_array(rows: Any) -> np.ndarray:
-    """An encoder's rows as an array: some return lists, some torch tensors of any device and type."""
+    """An encoder's rows as an array; some return lists, torch tensors of any device and type, or lists of these."""
+    if isinstance(rows, list):
+        rows = [_as_array(row) if hasattr(row, "detach") else row for row in rows]
     if hasattr(rows, "detach"):
         rows = rows.detach().float().cpu().numpy()
-    return np.asarray(rows)
+    try:
+        array = np.asarray(rows)
+    except ValueError as error:
+        raise CrystalError(
+            f"The encoder returned no matrix ({error}); use another encoder (CRYSTAL_ENCODER)."
+        ) from error
+    if array.dtype.kind not in "fiub":
+        raise CrystalError(
+            f"The encoder returned {type(rows).__name__} of {array.dtype} instead of rows of real numbers; "
+            "use another encoder (CRYSTAL_ENCODER)."
+        )
+    return array
 
 
 class EmbeddingTable:
@@ -44,10 +59,11 @@ class EmbeddingTable:
         self.bar: tqdm | None = None
         self._encoder = encoder
         self._cache_folder = cache_folder
-        self._caches: dict[str, EmbeddingCache] = {}
+        self._caches: dict[str, EmbeddingCache | None] = {}
         self._row_of: dict[str, np.ndarray] = {}
         self._passing: set[str] = set()
         self._width = 0
+        self._kept = 0
         self._lock = threading.Lock()
 
     def add(self, texts: Iterable[str], keep: bool = False) -> None:
@@ -55,8 +71,8 @@ class EmbeddingTable:
 
         ``keep`` takes from the cache on disk what it has, and writes there what it has not.
         Raises ``CrystalError`` where the encoder returns another number of rows, another width than
-        before, or numbers that are no directions (NaN, infinite, or a row of zeros); nothing of such
-        an answer is kept.
+        before, no real numbers, or numbers that are no directions (NaN, infinite, or a row of zeros);
+        nothing of such an answer is kept.
         """
         with self._lock:
             wanted = list(dict.fromkeys(texts))
@@ -64,7 +80,9 @@ class EmbeddingTable:
                 self._passing.difference_update(wanted)
             new = [text for text in wanted if text not in self._row_of]
             if keep and new and (cache := self._cache()):
-                self._row_of.update(cache.load(new))
+                known = cache.load(new)
+                self._row_of.update(known)
+                self._kept += len(known)
                 new = [text for text in new if text not in self._row_of]
             if not keep:
                 self._passing.update(new)
@@ -81,12 +99,16 @@ class EmbeddingTable:
                     bar.update(len(portion))
 
     def _counting(self, texts: int) -> AbstractContextManager[tqdm]:
-        if self.bar is None:
-            return tqdm(total=texts, desc="Embedding", unit="step", disable=not (self.progress and texts))
-        if texts:
-            self.bar.total = (self.bar.total or 0) + texts
-            self.bar.refresh()
-        return nullcontext(self.bar)
+        """A bar for so many more texts, which says how many others came from the cache on disk."""
+        bar = self.bar
+        if bar is None:
+            bar = tqdm(total=texts, desc="Embedding", unit="step", disable=not (self.progress and texts))
+        elif texts:
+            bar.total = (bar.total or 0) + texts
+        if self._kept:
+            bar.set_postfix_str(f"{self._kept:,} from the cache", refresh=False)
+        bar.refresh()
+        return nullcontext(bar) if bar is self.bar else bar
 
     def rows(self, texts: Sequence[str]) -> np.ndarray:
         """Embeddings of the texts, shape ``(n, d)``; texts not seen before are encoded now."""
@@ -103,40 +125,44 @@ class EmbeddingTable:
                 self._row_of.pop(text, None)
             self._passing.clear()
 
-    def _encode(self, texts: list[str]) -> np.ndarray:
+    def _encode(self, texts: list[str], zero_allowed: bool = False) -> np.ndarray:
         rows = _as_array(self._encoder.encode(texts))
-        self._check(rows, texts)
+        self._check(rows, texts, zero_allowed)
         self._width = rows.shape[1]
         return rows
 
     def _cache(self) -> EmbeddingCache | None:
-        """The file of the encoder as it is now; None without a folder, or for an encoder without a key."""
+        """The file of the encoder as it is now; None without a folder, a key of the encoder, or float32 vectors."""
         key = str(getattr(self._encoder, "cache_key", ""))
         if self._cache_folder is None or not key:
             return None
         if key not in self._caches:
-            probes = self._encode(list(PROBES))
+            # An encoder may know no word of them; then it is told from others by the rest.
+            probes = self._encode(list(PROBES), zero_allowed=True)
             # The encoder may have gone to another device for them.
             key = str(getattr(self._encoder, "cache_key", key))
-            self._caches[key] = EmbeddingCache(self._cache_folder, key, probes)
+            # The file holds float32: with vectors of another type a run would score otherwise than without it.
+            same = probes.dtype == np.float32
+            self._caches[key] = EmbeddingCache(self._cache_folder, key, probes) if same else None
         return self._caches[key]
 
-    def _check(self, rows: np.ndarray, texts: list[str]) -> None:
+    def _check(self, rows: np.ndarray, texts: list[str], zero_allowed: bool) -> None:
+        encoder = f"The encoder {name}" if (name := getattr(self._encoder, "id", "")) else "The encoder"
         if rows.ndim != 2 or len(rows) != len(texts) or rows.shape[1] == 0:
             raise CrystalError(
-                f"The encoder returned shape {rows.shape} for {len(texts)} texts, expected ({len(texts)}, width); "
-                "use another encoder (CRYSTAL_ENCODER)."
+                f"{encoder} returned shape {rows.shape} for {len(texts)} texts, expected ({len(texts)}, width); "
+                f"{ANOTHER}."
             )
         if self._width and rows.shape[1] != self._width:
             raise CrystalError(
-                f"The encoder returned {rows.shape[1]} numbers a text after {self._width} before; "
-                "use another encoder (CRYSTAL_ENCODER)."
+                f"{encoder} returned {rows.shape[1]} numbers a text after {self._width} before; {ANOTHER}."
             )
         norms = np.linalg.norm(rows, axis=1)
-        bad = np.flatnonzero(~np.isfinite(norms) | (norms == 0))
+        zero = norms == 0
+        bad = np.flatnonzero(~np.isfinite(norms) | (zero & (not zero_allowed or bool(zero.all()))))
         if len(bad):
             raise CrystalError(
-                f"The encoder returned no usable direction (NaN, infinite or zero) for {len(bad)} of {len(texts)} "
-                f"texts, the first being {texts[bad[0]][:80]!r}; use another encoder (CRYSTAL_ENCODER) or another "
-                "device for it (CRYSTAL_ENCODER_DEVICE=cpu)."
+                f"{encoder} returned no usable direction (NaN, infinite or zero) for {len(bad)} of {len(texts)} "
+                f"texts, the first being {texts[bad[0]][:80]!r}; {ANOTHER} or another device for it "
+                "(CRYSTAL_ENCODER_DEVICE=cpu)."
             )

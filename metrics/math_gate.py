@@ -44,6 +44,8 @@ _MATHEMATICAL = re.compile(r"[\\^=√×÷≤≥]|^-(?=\S)")
 # "<=", ">=" and "!=" are other relations.
 _EQUALS = re.compile(r"(?<![<>!=])=(?!=)")
 _FACTORIAL = re.compile(r"(?<![\w.])(\d{1,2})!(?!!)")
+# A parser takes it for one number, however large; those that can be meant are read before there is algebra.
+_POWER_OF_TEN = re.compile(r"[\d.][eE][-+]?\d")
 _BINOMIAL = re.compile(r"\\[dt]?binom\s*\{(\d{1,2})\}\s*\{(\d{1,2})\}")
 
 
@@ -80,7 +82,7 @@ def to_latex(text: str) -> str | None:
 
     >>> to_latex("2*sqrt(2)"), to_latex("x^10"), to_latex("√8/π"), to_latex("5!/2")
     ('2\\cdot \\sqrt{2}', 'x^{10}', '\\sqrt{8}/\\pi ', '120/2')
-    >>> to_latex("9^9^9") is to_latex("the lamp") is to_latex(r"\sum_k k") is None
+    >>> to_latex("9^9^9") is to_latex("1 E 999999") is to_latex("the lamp") is to_latex(r"\sum_k k") is None
     True
     """
     if len(text) > _MAX_CHARS:
@@ -92,7 +94,10 @@ def to_latex(text: str) -> str | None:
     if None in tokens:
         return None
     latex = _with_braces([token for token in tokens if token])
-    return "".join(latex).replace(" {", "{") if latex and _is_small(latex) else None
+    if not latex or not _is_small(latex):
+        return None
+    made = "".join(latex).replace(" {", "{")
+    return None if _POWER_OF_TEN.search(made) else made
 
 
 def _factorial(found: re.Match[str]) -> str:

@@ -118,12 +118,20 @@ def score_items(
         raise CrystalError(f"tau is {tau}; a similarity threshold lies between -1 and 1.")
     if not 0 <= alpha <= 1:
         raise CrystalError(f"alpha is {alpha}; the weight of order lies between 0 and 1.")
-    checked = [tuple(_texts(steps, index) for steps in item) for index, item in enumerate(items)]
+    checked = [_pair(item, index) for index, item in enumerate(items)]
     table = EmbeddingTable(encoder)
     table.add(text for item in checked for steps in item for text in steps)
     return [
         score_embedded(table.rows(predicted), table.rows(reference), tau, alpha) for predicted, reference in checked
     ]
+
+
+def _pair(item: tuple[Iterable[str], Iterable[str]], index: int) -> tuple[list[str], list[str]]:
+    try:
+        predicted, reference = item
+    except (TypeError, ValueError) as error:
+        raise CrystalError(f"Item {index}: expected (predicted steps, reference steps), not {item!r:.60}.") from error
+    return _texts(predicted, index), _texts(reference, index)
 
 
 def _texts(steps: Iterable[str], index: int) -> list[str]:

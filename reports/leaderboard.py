@@ -131,12 +131,12 @@ def _lead(runs: Sequence[Run], metric: str, title: str, comparisons: pd.DataFram
     ahead = [other for other, pair in tested.items() if pair.established and pair.difference < 0]
     if ahead:
         return (
-            f"{first} has the highest {title} ({means[first]:.3f}), but {_names(ahead)} "
+            f"{first} has the highest {title} ({means[first]:.3f}), but {some_names(ahead)} "
             f"{'is' if len(ahead) == 1 else 'are'} ahead on the shared items: results and samples disagree"
         )
     level = [other for other, pair in tested.items() if not pair.established]
     if level:
-        return f"{_names([first, *level])} cannot be told apart at the top of {title}"
+        return f"{some_names([first, *level])} cannot be told apart at the top of {title}"
     second = tested[others[0]]
     return f"{first} leads {title} by {second.difference:.3f} [{second.low:.3f}, {second.high:.3f}]"
 
@@ -159,7 +159,7 @@ def _pair(comparisons: pd.DataFrame, metric: str, first: str, second: str) -> _P
     return _Pair(sign * row["difference"], low, high, bool(row["p_holm"] <= ESTABLISHED))
 
 
-def _names(labels: Sequence[str]) -> str:
+def some_names(labels: Sequence[str]) -> str:
     """Names in a sentence: all of a few, the first of many."""
     names = list(labels[:NAMES_SHOWN])
     if len(labels) > NAMES_SHOWN:
@@ -185,7 +185,7 @@ def differences_between_rows(board: Board) -> list[str]:
     # Of groups of one size the first, which has the best row.
     usual, those = max(alike.items(), key=lambda group: len(group[1]))
     odd = {made: labels for made, labels in alike.items() if made != usual}
-    found = [f"{_names(labels)} had {_and(_unusual(made, usual))}" for made, labels in odd.items()]
+    found = [f"{some_names(labels)} had {_and(_unusual(made, usual))}" for made, labels in odd.items()]
     if len(found) > NAMES_SHOWN:
         left = sum(len(labels) for labels in list(odd.values())[NAMES_SHOWN:])
         found = [*found[:NAMES_SHOWN], f"{left} more differ in other ways"]

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from .beyond_length import HEADS, READING, length_rows
+from .beyond_length import HEADS, READING, length_rows, length_sentences
 from .boards import agreed, grouped, p_printed
 from .finding import Finding
 from .gfm import bullets, escape, fenced, table
@@ -157,7 +157,8 @@ def _lengths(finding: Finding) -> list[str]:
         return []
     meanings = "; ".join(f"{head.title}: {head.meaning}" for head in HEADS)
     made = table(["Model", *(head.title for head in HEADS)], [[escape(row.label), *row.cells] for row in rows])
-    return ["### Is it more than a step count?", "", READING, "", *made, "", f"{meanings}.", ""]
+    said = bullets(length_sentences(finding.board, finding.comparisons))
+    return ["### Is it more than a step count?", "", said, "", READING, "", *made, "", f"{meanings}.", ""]
 
 
 def _pair(row: dict) -> list[str]:

@@ -58,6 +58,7 @@ class Panel:
     diagnosed: Sequence[DiagnosedRun]
     matrices: Sequence[Matrix]
     lengths: Sequence[Row] = ()
+    length_sentences: Sequence[str] = ()
     elsewhere: Sequence[str] = ()
     figures: Sequence[Picture] = ()
 

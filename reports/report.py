@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .benchmarks import Score
 from .beside import write_beside
-from .beyond_length import length_rows
+from .beyond_length import length_rows, length_sentences
 from .boards import diagnosed, example_ids, grouped, matrices
 from .diagnosis import Thresholds, diagnose
 from .elsewhere import elsewhere, scores_of
@@ -27,7 +27,7 @@ from .pictures import BUDGET as PICTURE_BYTES
 from .pictures import Pictures, thumbnails
 from .place import check_folder, clear_folder
 from .screen import first_table, slopes
-from .statistics import COMPARED, compare_models
+from .statistics import compare_models, compared_metrics
 from .study import Board, Study, fields
 from .training.read import Training
 from .training.section import FIGURES as TRAINING_FIGURES
@@ -114,9 +114,10 @@ def _findings(study: Study, options: Options, work: Work) -> list[Finding]:
     for board, name in zip(study.boards, board_names(study.boards), strict=True):
         runs = {run.label: run.items for run in board.sampled if run.items is not None}
         diagnoses = {label: diagnose(items, options.thresholds) for label, items in runs.items()}
+        metrics = compared_metrics(runs)
         if len(runs) > 1:
-            work.start(f"Comparing models of {name}", math.comb(len(runs), 2) * len(COMPARED))
-        comparisons = compare_models(runs, advance=work.advance)
+            work.start(f"Comparing models of {name}", math.comb(len(runs), 2) * len(metrics))
+        comparisons = compare_models(runs, metrics, advance=work.advance)
         scores = scores_of(board, options.scores, options.aliases)
         others = elsewhere(board, scores, comparisons)
         work.start(f"Drawing figures of {name}", len(registry.FIGURES))
@@ -166,6 +167,7 @@ def _panel(finding: Finding, place: int) -> Panel:
         diagnosed=diagnosed(board, place, finding.diagnoses),
         matrices=matrices(finding.comparisons),
         lengths=length_rows(board),
+        length_sentences=length_sentences(board, finding.comparisons),
         elsewhere=finding.elsewhere.sentences,
         figures=[
             _picture(drawn, f"b{place}-{drawn.name}") for drawn in finding.figures if drawn.name not in ON_FIRST_SCREEN

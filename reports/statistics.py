@@ -47,7 +47,12 @@ Floats = Sequence[float] | np.ndarray | pd.Series
 #: Draws of a comparison, however many pairs there are: each tail outside of a 95 % interval holds 250 of them.
 RESAMPLES = 10_000
 #: Metrics on which models are compared, and their titles.
-COMPARED = {"match_f1": "Match F1", "accuracy": "Accuracy", "accuracy_strict": "Strict accuracy"}
+COMPARED = {
+    "match_f1": "Match F1",
+    "f1_above_null": "Match F1 above null",
+    "accuracy": "Accuracy",
+    "accuracy_strict": "Strict accuracy",
+}
 #: p, after Holm's correction where there are several, up to which a difference counts as established.
 ESTABLISHED = 0.05
 #: Rank correlations over fewer models say nothing: five stand in one given order in 1 of 60 cases, up or down.
@@ -188,6 +193,13 @@ def too_few(comparisons: pd.DataFrame, metric: str) -> bool:
     """Whether no pair of the metric could be established, whatever the models did: for want of images alone."""
     images = comparisons.loc[(comparisons["metric"] == metric) & (comparisons["items"] > 0), "images"]
     return bool(len(images)) and smallest_p(int(images.max())) * len(images) > ESTABLISHED
+
+
+def compared_metrics(runs: Mapping[str, pd.DataFrame]) -> list[str]:
+    """Those of ``COMPARED`` that any run has: results of one item, and older ones, have no null."""
+    return [
+        metric for metric in COMPARED if any(metric in items and items[metric].notna().any() for items in runs.values())
+    ]
 
 
 def compare_models(

@@ -7,7 +7,7 @@ import pkgutil
 import lmms_eval_crystal
 import pytest
 
-FOLDERS = ("metrics", "crystal_task", "model_adapters", "reports")
+FOLDERS = ("metrics", "crystal_task", "model_adapters", "reports", "training")
 MODULES = [
     module.name
     for folder in FOLDERS

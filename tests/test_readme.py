@@ -37,8 +37,8 @@ def test_every_command_is_of_a_kind_that_is_checked():
     # Run by CI, by tests/e2e/test_personas.py and tests/e2e/test_install.py.
     installed = [["pip", "install", f".[{extra}]"] for extra in ("minilm", "train")]
     assert others == [["make", "demo"], ["make", "test"], *installed]
-    assert len(HARNESS) == 8
-    assert len(OWN) == 28
+    assert len(HARNESS) == 9
+    assert len(OWN) == 30
     assert len(LAUNCHED) == 1
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
+from accelerate.utils import send_to_device
 
 from ..errors import CrystalError
 
@@ -83,8 +84,9 @@ def load_rollout(checkpoint: str | Path, rank: int, device: torch.device) -> Rol
     path = Path(checkpoint) / _rollout_name(rank)
     if not path.is_file():
         return None
-    state = torch.load(path, map_location=device, weights_only=True)
-    return Rollout(state["micro_batches"], state["buffered"])
+    # By way of the processor: torch does not load to "cpu:0", as a process of several calls its own.
+    state = torch.load(path, map_location="cpu", weights_only=True)
+    return Rollout(state["micro_batches"], send_to_device(state["buffered"], device))
 
 
 def _rollout_name(rank: int) -> str:

@@ -20,11 +20,12 @@ from ..crystal_task.settings import Settings
 from ..errors import CrystalError, first_few
 from ..metrics.encoder import check_encoder
 from ..model_adapters.local_files import check_folder, local_folder, weights_in
-from ..model_adapters.presets import load_presets, nearest
+from ..model_adapters.presets import load_presets
 from ..model_adapters.targets import HUB_ID
-from .config import TrainConfig
+from .config import FREE_KEYS, TrainConfig
 from .data import TrainingData, load_items, prompt_budget
-from .reading import read
+from .reading import near, read
+from .surgery import check_surgery
 
 #: The file by which a training run's folder is known.
 CONFIG_FILE = "config.yaml"
@@ -53,6 +54,8 @@ def prepare(config: TrainConfig, resume: bool = True) -> Ready:
     Raises ``CrystalError`` for the first thing that would end the run later.
     """
     with said_once():
+        if config.surgery:
+            check_surgery()
         check_output(config, resume)
         check_model(config)
         check_loggers(config)
@@ -109,17 +112,20 @@ def check_output(config: TrainConfig, resume: bool) -> None:
 
 
 def differing(one: TrainConfig, other: TrainConfig) -> list[str]:
-    """The keys in which two configurations differ, as ``data.seed`` or ``phases.0.steps``."""
-    left, right = _flat(asdict(one)), _flat(asdict(other))
-    return [key for key in left | right if left.get(key) != right.get(key)]
+    """The keys that decide the weights and in which two configurations differ, as ``data.path``, ``phases.0.steps``."""
+    return [key for key in _differing(asdict(one), asdict(other)) if key not in FREE_KEYS]
 
 
-def _flat(value: Any, name: str = "") -> dict[str, Any]:
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list | tuple) else ()
-    flat: dict[str, Any] = {}
-    for key, entry in entries:
-        flat |= _flat(entry, f"{name}.{key}" if name else str(key))
-    return flat or {name: value}
+def _differing(one: Any, other: Any, name: str = "") -> Iterator[str]:
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        pairs = [(key, one[key], other[key]) for key in one]
+    elif isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+        pairs = [(str(place), *both) for place, both in enumerate(zip(one, other, strict=True))]
+    else:
+        yield from [name] if one != other else []
+        return
+    for key, left, right in pairs:
+        yield from _differing(left, right, f"{name}.{key}" if name else key)
 
 
 def check_model(config: TrainConfig) -> None:
@@ -162,10 +168,10 @@ def check_lora(config: TrainConfig) -> None:
     known = {entry.name for entry in fields(LoraConfig) if entry.init}
     for key in config.lora:
         if key not in known:
-            near = nearest(key, sorted(known))
+            meant = near(key, sorted(known))
             raise CrystalError(
                 f"lora.{key} is no argument of peft's LoraConfig; "
-                + (f"did you mean {near}?" if near else "its documentation lists them.")
+                + (f"did you mean {meant}?" if meant else "its documentation lists them.")
             )
     try:
         LoraConfig(**config.lora)

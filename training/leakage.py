@@ -6,13 +6,16 @@ import hashlib
 import io
 import unicodedata
 from collections.abc import Sequence
+from functools import cache, partial
 from pathlib import Path
 
 import datasets
 from PIL import Image
+from tqdm import tqdm
 
+from .. import ranks
 from ..crystal_task import source
-from ..crystal_task.checks import RawImages, with_images
+from ..crystal_task.checks import BAR_FROM, RawImages, check_columns, with_images
 from ..crystal_task.data import MINI_FILE
 from ..crystal_task.item import Item
 from ..crystal_task.plugin import MINI
@@ -63,8 +66,10 @@ def check_leakage(items: Sequence[Item], hashes: Sequence[str], images: RawImage
     settings = Settings.from_environment()
     try:
         location = source.locate(settings.dataset, settings.revision)
-        benchmark = with_images(source.open_dataset(location, settings.dataset), location.folder)
-    except (CrystalError, KeyError) as error:
+        benchmark = source.open_dataset(location, settings.dataset)
+        check_columns(benchmark, ("image", "question", "answer"))
+        benchmark = with_images(benchmark, location.folder)
+    except CrystalError as error:
         raise CrystalError(
             "Whether items of CRYSTAL's test set are among the training items cannot be told, because the dataset "
             f"{settings.dataset} cannot be read here; set CRYSTAL_DATASET to a copy of it (or log in to the hub), or "
@@ -83,15 +88,18 @@ def _compare(
         for key in _question_keys(Item.from_row(row, index)):
             asked.setdefault(key, []).append(index)
     test_images = RawImages(test)
+    # Data sets ask one question of many pictures: each picture is read once, not once a pair.
+    file_of, pixels_of = cache(test_images.sha256), cache(partial(_pixels, test_images))
     leaked: dict[int, int] = {}
-    for item in items:
+    hidden = len(items) < BAR_FROM or not ranks.is_main()
+    for item in tqdm(items, desc=f"Comparing with {name}", disable=hidden):
         rows = dict.fromkeys(row for key in _question_keys(item) for row in asked.get(key, ()))
-        for row in rows:
-            if hashes[item.index] == test_images.sha256(row) or _pixels(images, item.index) == _pixels(
-                test_images, row
-            ):
-                leaked[item.index] = row
-                break
+        same = [row for row in rows if file_of(row) == hashes[item.index]]
+        if rows and not same:
+            own = _pixels(images, item.index)
+            same = [row for row in rows if pixels_of(row) == own]
+        if same:
+            leaked[item.index] = same[0]
     if leaked:
         first, row = next(iter(leaked.items()))
         raise CrystalError(

@@ -138,11 +138,8 @@ def _sentence(file: str, error: ValidationError) -> str:
     value = value if len(value) <= SHOWN else f"{value[:SHOWN]}..."
     kind = slip["type"].partition("_")[0]
     wanted = KINDS.get(kind) or slip["msg"].removeprefix("Input should be ")
-    near = ""
-    if kind == "literal":
-        found = _near(str(slip["input"]), re.findall(r"'([^']+)'", wanted))
-        near = f" (did you mean {found}?)" if found else ""
-    return f"{file}: {key} is {value}; it should be {wanted}{near}."
+    meant = near(str(slip["input"]), re.findall(r"'([^']+)'", wanted)) if kind == "literal" else ""
+    return f"{file}: {key} is {value}; it should be {wanted}{f' (did you mean {meant}?)' if meant else ''}."
 
 
 def _instead(place: tuple[int | str, ...]) -> str:
@@ -150,14 +147,15 @@ def _instead(place: tuple[int | str, ...]) -> str:
     name, blocks = str(place[-1]), _blocks()
     here = ".".join(str(key) for key in place[:-1] if isinstance(key, str))
     elsewhere = {key: block for block, keys in blocks.items() for key in keys if block != here}
-    if name not in elsewhere and (found := _near(name, blocks[here])):
+    if name not in elsewhere and (found := near(name, blocks[here])):
         return f"did you mean {found}?"
-    if found := _near(name, elsewhere):
+    if found := near(name, elsewhere):
         return f"{found} stands {f'below {elsewhere[found]}:' if elsewhere[found] else 'at the top'}."
     return f"known here are {', '.join(blocks[here])}."
 
 
-def _near(name: str, known: Iterable[str]) -> str:
+def near(name: str, known: Iterable[str]) -> str:
+    """The known name that a slip in ``name`` most likely meant; empty where none is near."""
     return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=LIKE)), "")
 
 

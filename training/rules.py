@@ -50,7 +50,7 @@ def _check_weights(config: TrainConfig, file: str) -> None:
         raise CrystalError(f"{file}: {_sum_of(all_three)}, and the weights of the reward composite sum to 1.")
     if config.method in ("answer-only", "cpr-curriculum"):
         where = "answer-only" if config.method == "answer-only" else "phase 1"
-        # Its two weights are taken in proportion, so those of composite serve as well.
+        # GRPO divides by the deviation of a group, so their proportion alone counts, and those of composite serve too.
         if not (_is_one(without_steps) or _is_one(all_three)):
             raise CrystalError(
                 f"{file}: {_sum_of(without_steps)}, and the weights of {where} sum to 1, alone or with steps "

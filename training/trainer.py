@@ -32,7 +32,7 @@ class Diverged(CrystalError):
     """A loss, a reward or a gradient is no finite number; the optimiser has not taken the step."""
 
 
-class CrystalGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
+class CrystalGRPOTrainer(GRPOTrainer):
     """``trl.GRPOTrainer`` with three additions.
 
     ``gradient_surgery``: the reward functions say by an attribute ``objective``, "answer" or "steps", to which
@@ -48,6 +48,12 @@ class CrystalGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
 
     Raises ``CrystalError`` for settings and launchers that surgery cannot work with.
     """
+
+    # Their types in trl and transformers allow for trainers that have none.
+    model: Any
+    args: Any
+    num_generations: Any
+    _buffered_inputs: Any
 
     def __init__(
         self,
@@ -77,7 +83,7 @@ class CrystalGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
     # --- Two objectives ---
 
     def _wants_surgery(self) -> bool:
-        self._objectives = [getattr(function, "objective", None) for function in self.reward_funcs]
+        self._objectives: list[Any] = [getattr(function, "objective", None) for function in self.reward_funcs]
         for name, objective in zip(self.reward_func_names, self._objectives, strict=True):
             if objective not in OBJECTIVES:
                 raise CrystalError(
@@ -92,7 +98,8 @@ class CrystalGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         # The rewards of all processes are here, so that all of them stop.
         finite = torch.isfinite(rewards).all(dim=0).tolist()
         if not all(finite):
-            raise self._diverged(f"the reward {self.reward_func_names[finite.index(False)]} is no finite number")
+            name = self.reward_func_names[finite.index(False)]
+            raise self._diverged(f"the reward {name} is no finite number", "mend that reward function")
         self._rewards = rewards
         return rewards
 
@@ -175,19 +182,17 @@ class CrystalGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         losses, gradients = self.accelerator.reduce(faults, reduction="sum").tolist()
         self._losses_finite = True
         if losses or gradients:
-            raise self._diverged(f"the {'loss' if losses else 'gradient'} is no finite number")
+            what = f"the {'loss' if losses else 'gradient'} is no finite number"
+            raise self._diverged(what, "lower the learning rate, or raise kl")
         return norm
 
-    def _diverged(self, what: str) -> Diverged:
+    def _diverged(self, what: str, advice: str) -> Diverged:
         step = f"step {self.state.global_step + 1}" + ("" if self.phase is None else f" of phase {self.phase}")
         # DeepSpeed's engine steps inside of its backward pass.
         untouched = "" if self.is_deepspeed_enabled else "the optimiser did not take that step, "
         kept = last_checkpoint(self.args.output_dir)
-        return Diverged(
-            f"Training diverged at {step}: {what}; {untouched}"
-            + (f"{kept} is kept" if kept else "there is no checkpoint yet")
-            + "; lower the learning rate, or raise kl."
-        )
+        where = f"{kept} is kept" if kept else "there is no checkpoint yet"
+        return Diverged(f"Training diverged at {step}: {what}; {untouched}{where}; {advice}.")
 
     # --- Checkpoints ---
 
@@ -202,7 +207,7 @@ class CrystalGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         super()._save_checkpoint(model, trial)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
-        whole = self.model if model is None else model
+        whole: Any = self.model if model is None else model
         if is_peft_model(whole) or self.is_fsdp_enabled or self.is_deepspeed_enabled:
             super()._load_from_checkpoint(resume_from_checkpoint, model)
             return
@@ -257,7 +262,7 @@ def objective_advantages(
     return advantages("answer"), advantages("steps")
 
 
-def _check_arguments(arguments: GRPOConfig) -> None:
+def _check_arguments(arguments: Any) -> None:
     needed = {
         "scale_rewards": arguments.scale_rewards == "group",
         "multi_objective_aggregation": arguments.multi_objective_aggregation == "sum_then_normalize",

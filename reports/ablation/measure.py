@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from tqdm import tqdm
 from ...errors import CrystalError
 from ...metrics import ALPHA, TAU, StepEncoder, StepScores, macro_mean
 from ...metrics.sweep import PAPER_TAUS, score_thresholds
+from ...metrics.validity import null_partners
 from ..chains import Chain, Cohort, draw_items, read_cohort, signed_number
 from ..encoders import chain_similarity, embed_chains
 from ..study import Run, fields
@@ -41,7 +42,8 @@ class Ablation:
 
     ``table`` has a row a run, encoder and threshold: ``label``, ``model``, ``scripted``, ``prompt``, ``encoder``
     (signature), ``tau``, ``own`` (whether the run was scored so), ``items``, the means of ``OVERALL``, ``order_items``
-    (with two matches or more) and over those ``lis_multi``, ``kendall_multi`` and ``order_agreement`` (Spearman's rank
+    ``null_f1`` and ``f1_above_null`` (NaN where there is one item only), ``order_items`` (with two matches or more) and
+    over those ``lis_multi``, ``kendall_multi`` and ``order_agreement`` (Spearman's rank
     correlation of the two over items). ``reference`` is the setting that all others are compared with.
     """
 
@@ -101,14 +103,25 @@ def ablate(
         total = sum(map(len, chains))
         with tqdm(total=total, desc=f"Matching, {encoder.id}", unit="item", disable=not progress) as bar:
             for run, run_chains in zip(cohort.runs, chains, strict=True):
-                scores = []
-                for chain in run_chains:
+                scores, nulls = [], []
+                for chain, against in zip(run_chains, _nulls(run_chains), strict=True):
                     scores.append(score_thresholds(chain_similarity(table, chain), taus, _alpha(run)))
+                    if against:
+                        nulls.append(score_thresholds(chain_similarity(table, against), taus, _alpha(run)))
                     bar.update()
-                rows += _rows(run, encoder.signature, taus, scores)
+                rows += _rows(run, encoder.signature, taus, scores, nulls)
                 checks += _checks(run, encoder.signature, taus, run_chains, scores)
     frame = pd.DataFrame(rows)
     return Ablation(cohort, frame, _reference(frame), len(doc_ids), tuple(_verdict(checks)))
+
+
+def _nulls(chains: Sequence[Chain]) -> list[Chain | None]:
+    """Each chain with the reference steps of the item that is its null; None where there is no other item."""
+    partners = null_partners((chain.source, chain.question, chain.reference) for chain in chains)
+    return [
+        None if place is None else replace(chain, reference=chains[place].reference)
+        for chain, place in zip(chains, partners, strict=True)
+    ]
 
 
 def _alpha(run: Run) -> float:
@@ -116,12 +129,19 @@ def _alpha(run: Run) -> float:
 
 
 def _rows(
-    run: Run, encoder: str, taus: Sequence[float], scores: Sequence[Sequence[StepScores]]
+    run: Run,
+    encoder: str,
+    taus: Sequence[float],
+    scores: Sequence[Sequence[StepScores]],
+    nulls: Sequence[Sequence[StepScores]],
 ) -> Iterator[dict[str, object]]:
     for place, tau in enumerate(taus):
         at_tau = [of_item[place] for of_item in scores]
         ordered = [one for one in at_tau if len(one.pairs) >= 2]
         order = {name: [getattr(one, name) for one in ordered] for name in ORDER}
+        means = {name: macro_mean([getattr(one, name) for one in at_tau], name) for name in OVERALL}
+        # All items have another one, or there is only one.
+        null = macro_mean([of_item[place].match_f1 for of_item in nulls], "null_f1") if nulls else math.nan
         yield {
             "label": run.label,
             "model": run.result.model,
@@ -131,7 +151,9 @@ def _rows(
             "tau": tau,
             "own": _is_own(run, encoder, tau),
             "items": len(at_tau),
-            **{name: macro_mean([getattr(one, name) for one in at_tau], name) for name in OVERALL},
+            **means,
+            "null_f1": null,
+            "f1_above_null": means["match_f1"] - null,
             "order_items": len(ordered),
             "lis_multi": macro_mean(order["lis"]) if ordered else math.nan,
             "kendall_multi": macro_mean(order["kendall_tau"]) if ordered else math.nan,

@@ -46,6 +46,13 @@ def over_settings(ablation: Ablation) -> Ranking | None:
     return Ranking(stability, tuple(sentences))
 
 
+def over_settings_above_null(ablation: Ablation) -> list[str]:
+    """The same by Match F1 above null, in sentences; none with one model or one setting, or where there is no null."""
+    values = ablation.by_setting("f1_above_null").loc[_ranked(ablation)].dropna()
+    stability = rank_stability(values, (ablation.reference.encoder, ablation.reference.tau))
+    return in_words(stability, "the same settings, by Match F1 above null,") if stability else []
+
+
 def by_both_orders(ablation: Ablation) -> str | None:
     """Whether LIS and Kendall's tau put the models in the same order, in a sentence; None with fewer than two."""
     both = ablation.at_reference.loc[_ranked(ablation), ["lis_multi", "kendall_multi"]].dropna()

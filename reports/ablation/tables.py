@@ -1,16 +1,19 @@
 """What an ablation found, as tables and sentences, as CSV and as Markdown."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import pandas as pd
 
 from ..gfm import bullets, escape
 from ..grid import Grid
 from .measure import Ablation
-from .rankings import Ranking, Wordings, by_both_orders, over_prompts, over_settings
+from .rankings import Ranking, Wordings, by_both_orders, over_prompts, over_settings, over_settings_above_null
 
 TITLES = {"match_f1": "Match F1", "precision": "Precision", "recall": "Recall"}
+#: Shown by threshold too, beside what the figure has.
+ABOVE_NULL = "f1_above_null"
+TABLES = {**TITLES, ABOVE_NULL: "Match F1 above null"}
 FIGURE = "Match F1, precision and recall by encoder and threshold"
 #: Columns of the CSV that say which runs and items a row is about.
 ABOUT = ("task", "data", "of")
@@ -19,17 +22,21 @@ ORDER_NOTE = (
     "in order (0.5 by chance; LIS has a chance level that falls with the number of matches). Both over the items with "
     "two matches or more; the correlation is Spearman's of the two over those items, empty where one never varies."
 )
+NULL_NOTE = (
+    "Above null: Match F1 less that of the same steps against another item's reference steps, at the same setting. "
+    "Where a lenient encoder or threshold makes any two steps match, Match F1 is high and this is near 0."
+)
 
 
 def grids(ablation: Ablation) -> list[Grid]:
     """The tables: each metric by encoder and threshold, order measured both ways, ranks, and prompts if any."""
-    found = [_by_threshold(ablation, metric) for metric in TITLES]
+    found = [_by_threshold(ablation, metric) for metric in TABLES if ablation.table[metric].notna().all()]
     found.append(_order(ablation))
     ranking, wordings = over_settings(ablation), over_prompts(ablation)
     if ranking:
         found.append(_ranks(ranking, "Rank by Match F1 over all settings", _names(ablation)))
     if wordings:
-        found.append(_prompts(wordings))
+        found.append(_prompts(wordings, ablation))
         if wordings.ranking:
             found.append(_ranks(wordings.ranking, "Rank by Match F1 over the wordings of the prompt", {}))
     return found
@@ -47,9 +54,13 @@ def sentences(ablation: Ablation) -> list[str]:
     ]
     ranking, wordings, orders = over_settings(ablation), over_prompts(ablation), by_both_orders(ablation)
     said += ranking.sentences if ranking else ["One model or one setting: there is no ranking that could change."]
+    said += over_settings_above_null(ablation)
     said += wordings.ranking.sentences if wordings and wordings.ranking else ()
+    said += _which_prompts(ablation, wordings) if wordings else ()
     said += [orders] if orders else []
     said.append(ORDER_NOTE)
+    if ablation.table[ABOVE_NULL].notna().all():
+        said.append(NULL_NOTE)
     if any(run.result.scripted for run in cohort.runs):
         said.append("* written by a scripted stand-in with a known behaviour, not by a model")
     reasons = dict.fromkeys(reason for run in cohort.runs for reason in run.result.differs_from_paper)
@@ -69,6 +80,18 @@ def _lacking(ablation: Ablation) -> list[str]:
         f"Only the {len(shared):,} items that all runs have are taken, so that ranks are over the same ones; "
         f"{len(known) - len(shared):,} more are not in every run's samples."
     ]
+
+
+def _which_prompts(ablation: Ablation, wordings: Wordings) -> Iterator[str]:
+    """Which row had which wording: the rows of one model are told apart by numbers only."""
+    rows = ablation.at_reference
+    for prompt in wordings.values.columns:
+        labels = rows.index[(rows["prompt"] == prompt) & rows["model"].isin(wordings.values.index)]
+        yield f"Prompt {prompt}, as the run printed it in its generation signature: {', '.join(map(str, labels))}."
+    yield (
+        "Whether two wordings differ by more than chance stands in the report (crystal-eval report), which compares "
+        "their rows on the same items."
+    )
 
 
 def to_csv(ablations: Sequence[Ablation]) -> str:
@@ -123,7 +146,7 @@ def _by_threshold(ablation: Ablation, metric: str) -> Grid:
         for encoder in ablation.encoders
     ]
     headings = ["Model", "Encoder", *(f"{tau:.2f}" for tau in ablation.taus)]
-    return Grid(f"{TITLES[metric]} by encoder and threshold", headings, rows, words=2)
+    return Grid(f"{TABLES[metric]} by encoder and threshold", headings, rows, words=2)
 
 
 def _order(ablation: Ablation) -> Grid:
@@ -155,17 +178,22 @@ def _span(best: int, worst: int) -> str:
     return str(best) if best == worst else f"{best} to {worst}"
 
 
-def _prompts(wordings: Wordings) -> Grid:
+def _prompts(wordings: Wordings, ablation: Ablation) -> Grid:
+    scripted = {run.result.model for run in ablation.cohort.runs if run.result.scripted}
     return Grid(
         "Match F1 by prompt, at the reference",
         ["Model", *map(str, wordings.values.columns), "Largest difference"],
-        list(_prompt_rows(wordings)),
+        list(_prompt_rows(wordings, scripted)),
     )
 
 
-def _prompt_rows(wordings: Wordings) -> Iterator[list[str]]:
+def _prompt_rows(wordings: Wordings, scripted: Collection[str]) -> Iterator[list[str]]:
     for model, values in wordings.values.iterrows():
-        yield [str(model), *map(_number, values), _number(values.max() - values.min())]
+        yield [
+            f"{model}*" if model in scripted else str(model),
+            *map(_number, values),
+            _number(values.max() - values.min()),
+        ]
 
 
 def _number(value: float) -> str:

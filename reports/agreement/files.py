@@ -77,6 +77,8 @@ class Key:
     of: int
     scorers: tuple[str, ...]
     draws: tuple[tuple[str, Draw], ...]
+    #: Labels of the models that are scripted stand-ins; keys of before do not say.
+    scripted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,8 @@ def read_key(path: Path) -> Key:
         draws = tuple(
             (str(draw.pop("id")), Draw(question="", predicted="", reference="", **draw)) for draw in stated.pop("draws")
         )
-        key = Key(draws=draws, **{**stated, "scorers": tuple(stated["scorers"])})
+        stated |= {name: tuple(stated[name]) for name in ("scorers", "scripted") if name in stated}
+        key = Key(draws=draws, **stated)
         _check_key(key)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CrystalError(
@@ -166,6 +169,7 @@ def _check_key(key: Key) -> None:
     """Raises ``ValueError`` or ``TypeError`` for numbers that are none."""
     if not all(math.isfinite(number) for number in (key.tau, key.seed, key.items, key.of)):
         raise ValueError("tau, seed, items and of are numbers")
+    hash(key.scripted)
     for name, draw in key.draws:
         if not (math.isfinite(draw.similarity) and math.isfinite(draw.weight) and draw.weight > 0):
             raise ValueError(f"similarity and weight of {name} are numbers, the weight above 0")

@@ -3,7 +3,7 @@
 import csv
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...metrics.encoder import default_encoder, encoder_presets
 from ..gfm import bullets
 from ..grid import Grid
 from .draw import ACCEPTED, BAND
@@ -22,6 +23,8 @@ TABLE3 = Path(__file__).parents[2] / "configs" / "paper_table3.csv"
 PRINTED_KAPPA = 0.534
 #: The paper's threshold, at which its table parts matches from the rest.
 PAPER_TAU = 0.35
+#: Cosine from which two sentences are one to the encoder, whatever the rounding.
+EQUAL = 1 - 1e-5
 METHOD = (
     "Bands, agreement, precision, recall and kappa are over the pairs drawn by band, where the matcher says same above "
     "its threshold; pairs near it are far more frequent there than in a run, so these are not the shares of a run. "
@@ -76,6 +79,7 @@ def sentences(key: Key, annotators: Sequence[Annotator], agreement: Agreement) -
         f"{key.task}: {len(rows)} rows hold {counts[BAND]} pairs drawn by band and {counts[ACCEPTED]} accepted ones, "
         f"of {models} models and {key.items:,} of {key.of:,} items. Matcher: {key.encoder} at {key.tau:g}."
     ]
+    said += _easy(key)
     for annotator, one in zip(annotators, agreement.matcher, strict=True):
         said.append(
             f"{annotator.name} labelled {len(annotator.labels)} of {len(rows)} rows; by band the matcher accepts "
@@ -86,7 +90,35 @@ def sentences(key: Key, annotators: Sequence[Annotator], agreement: Agreement) -
             said.append(f"Kappa against {annotator.name} is not defined: one side gives the same label throughout.")
     if not agreement.between:
         said.append("One annotator: how far people agree with each other is not known.")
-    return [*said, METHOD, paper_sentence()]
+    return [*said, METHOD, paper_sentence(), *_beside_the_paper(key)]
+
+
+def _easy(key: Key) -> Iterator[str]:
+    """Where the pairs flatter the matcher: models that copy the reference, and sentences that are equal."""
+    drawn = {draw.model for _, draw in key.draws}
+    if stand_ins := [model for model in key.scripted if model in drawn]:
+        yield (
+            f"{len(stand_ins)} of the {len(drawn)} models are scripted stand-ins with a known behaviour, most "
+            "of whose sentences are some item's own reference steps: nothing found on them carries over to models."
+        )
+    taken = [draw for _, draw in key.draws if draw.kind == ACCEPTED]
+    equal = sum(draw.similarity >= EQUAL for draw in taken)
+    if equal:
+        yield (
+            f"{equal} of the {len(taken)} accepted pairs are two sentences that the encoder cannot tell apart, which "
+            "any matcher accepts."
+        )
+
+
+def _beside_the_paper(key: Key) -> Iterator[str]:
+    """In what the matcher is another than that of the paper's study."""
+    encoder = key.encoder.rpartition("@")[0]
+    others = [
+        *([f"encoder {encoder}"] if encoder != encoder_presets()[default_encoder()]["model"] else []),
+        *([f"threshold {key.tau:g}"] if key.tau != PAPER_TAU else []),
+    ]
+    if others:
+        yield f"Not comparable with it: {' and '.join(others)} instead of the paper's."
 
 
 def paper_sentence() -> str:

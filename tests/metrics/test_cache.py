@@ -154,6 +154,27 @@ def test_a_file_of_another_version_or_of_another_program_is_made_anew(filled, ca
         assert embed(filled) == []
 
 
+ENDLESS = "SELECT * FROM (WITH RECURSIVE n(key) AS (SELECT 1 UNION ALL SELECT key + 1 FROM n) SELECT key FROM n)"
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["DROP TABLE embeddings", f"CREATE VIEW embeddings AS SELECT key, key vector, 1 checksum FROM ({ENDLESS})"],
+        ["CREATE TRIGGER t AFTER INSERT ON embeddings BEGIN DELETE FROM embeddings; END"],
+        ["ALTER TABLE embeddings RENAME COLUMN checksum TO other"],
+    ],
+    ids=["a view without an end", "a trigger", "another column"],
+)
+def test_a_file_that_declares_anything_else_is_made_anew_and_nothing_of_it_is_run(filled, caplog, statements):
+    with sqlite3.connect(file_in(filled)) as database:
+        for statement in statements:
+            database.execute(statement)
+    with warned(caplog, "made anew", "other tables"):
+        assert len(embed(filled, [*TEXTS, "A new step"])) == len(TEXTS) + 1
+    assert embed(filled) == []
+
+
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9, 0.999])
 def test_a_file_that_is_cut_off_gives_no_wrong_vector_and_is_whole_again_after_a_run(filled, share):
     content = file_in(filled).read_bytes()
@@ -345,6 +366,27 @@ def test_an_encoder_that_is_broken_from_the_start_makes_no_file(tmp_path):
     with pytest.raises(CrystalError, match="no usable direction"):
         EmbeddingTable(Nan(), tmp_path).add(TEXTS, keep=True)
     assert not list(tmp_path.iterdir())
+
+
+def test_an_encoder_that_knows_no_word_of_a_probe_is_used_and_its_user_is_told_of_own_texts_only(tmp_path):
+    class FewWords(SeededEncoder):
+        id = "few-words"
+
+        def row(self, text: str) -> np.ndarray:
+            return super().row(text) * (text not in (PROBES[2], "Unheard of"))
+
+    assert embed(tmp_path, encoder=FewWords()) == sorted(TEXTS, key=len, reverse=True)
+    assert embed(tmp_path, encoder=FewWords()) == []
+    with pytest.raises(CrystalError, match=r"few-words returned no usable direction .* 1 of 1 texts.*'Unheard of'"):
+        EmbeddingTable(FewWords(), tmp_path).add(["Unheard of"], keep=True)
+
+
+def test_the_bar_says_how_much_came_from_the_cache(filled, capsys):
+    table = EmbeddingTable(SeededEncoder(), filled)
+    table.progress = True
+    table.add(TEXTS, keep=True)
+    table.add(["A step that is new"])
+    assert f"{len(TEXTS)} from the cache" in capsys.readouterr().err
 
 
 def test_an_encoder_that_changes_its_device_in_mid_run_writes_to_the_file_of_that_device(tmp_path):

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -141,6 +142,38 @@ def test_a_formula_that_takes_too_long_is_unsettled_and_the_next_one_works(
     assert Algebra().equal("x + 43", "43 + x") is True
     assert worker._process is process, "the worker that stopped in time goes on"
     worker.stop()
+
+
+def test_a_single_operation_without_an_end_costs_the_worker_and_the_next_one_works(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """No handler of Python's runs inside of one; the formula stands for those that pass the gate unforeseen."""
+    stuck = tmp_path / "worker.py"
+    code = Path(algebra_worker.__file__).read_text("utf-8")
+    power = "    if 'w' in request[1]:\n        7 ** 10**9\n    from math_verify import verify\n"
+    stuck.write_text(code.replace("    from math_verify import verify\n", power, 1))
+    worker = algebra._Worker()
+    monkeypatch.setattr(algebra, "_WORKER", worker)
+    monkeypatch.setattr(algebra, "_WORKER_SCRIPT", stuck)
+    assert Algebra().equal("x + 46", "46 + x") is True
+    begin = time.monotonic()
+    assert Algebra(budget_s=0.2).equal("w + 46", "46 + w") is None
+    assert time.monotonic() - begin < algebra._PATIENCE_S / 2
+    assert Algebra().equal("x + 47", "47 + x") is True
+    worker.stop()
+
+
+@pytest.mark.parametrize("formula", [r"\exp(\exp(99))", r"\exp(-\exp(99))", r"\exp(999999999999)"])
+def test_a_value_beyond_all_figures_is_none_and_costs_no_time(formula: str) -> None:
+    begin = time.thread_time()
+    assert Algebra().value(formula) is None
+    assert strict_verdict(formula, "20").correct is False
+    assert time.thread_time() - begin < 1
+
+
+@pytest.mark.parametrize("formula", ["1E999999999", "1 e 999999999", r"\frac{1e-999999999}{2}", "2.e+99999999"])
+def test_powers_of_ten_without_bounds_never_reach_the_algebra(formula: str) -> None:
+    assert to_latex(formula) is None
 
 
 def test_a_worker_that_is_lost_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,10 +14,11 @@ from encoders import build_tiny_bert, build_word_encoder
 from lmms_eval_crystal.cli.main import main
 from lmms_eval_crystal.errors import CrystalError
 from lmms_eval_crystal.metrics import EmbeddingTable, StepEncoder, score_items
+from lmms_eval_crystal.metrics.validity import null_partners
 from lmms_eval_crystal.reports.ablation.measure import ablate
 from lmms_eval_crystal.reports.ablation.rankings import over_prompts, over_settings
 from lmms_eval_crystal.reports.ablation.stability import in_words, rank_stability
-from lmms_eval_crystal.reports.ablation.tables import sentences
+from lmms_eval_crystal.reports.ablation.tables import grids, sentences
 from lmms_eval_crystal.reports.chains import cohorts, draw_items, read_chains
 from lmms_eval_crystal.reports.encoders import common_encoder, open_encoders, own_encoder
 from lmms_eval_crystal.reports.load import find_results
@@ -189,6 +190,16 @@ def test_runs_of_a_model_with_several_prompts_show_what_the_wording_does(words, 
     assert any(said.startswith("2 runs are not ranked") for said in ranking.sentences)
 
 
+def test_it_is_said_which_row_had_which_wording(words, tmp_path):
+    [cohort], _ = cohorts(load_study([with_second_prompt(write_rescored(tmp_path / "runs", words, items=12))]))
+    ablation = ablate(cohort, [words], TAUS)
+    said = [sentence for sentence in sentences(ablation) if sentence.startswith("Prompt ")]
+    rows = ablation.at_reference
+    assert len(said) == rows["prompt"].nunique() == 2
+    for label, prompt in rows.loc[rows["model"].duplicated(keep=False), "prompt"].items():
+        assert any(prompt in sentence and str(label) in sentence for sentence in said)
+
+
 def test_without_a_second_prompt_nothing_is_said_of_wordings(ablation):
     assert over_prompts(ablation) is None
 
@@ -293,3 +304,26 @@ def test_a_signature_whose_number_is_none_is_refused(folder, words, tmp_path, na
     broken = replace(run, result=replace(run.result, scorer=scorer))
     with pytest.raises(CrystalError, match=f"states {name} as '{value}'.*no number"):
         ablate(replace(cohort, runs=(broken, *cohort.runs[1:])), [words], TAUS)
+
+
+def test_above_the_null_a_lenient_setting_has_little_left(folder, cohort, ablation, words, bert):
+    lenient, strict = (ablation.by_setting("f1_above_null")[words.signature][tau] for tau in (0.2, 0.6))
+    match_f1 = ablation.by_setting("match_f1")[words.signature]
+    assert (match_f1[0.2] > match_f1[0.6]).all()
+    assert not lenient.equals(strict)
+    # By hand, for one run: the same steps against the reference steps of each item's partner.
+    run = cohort.runs[0]
+    chains = read_chains(run, cohort.shared)
+    places = null_partners((one.source, one.question, one.reference) for one in chains)
+    pairs = [(one.predicted, chains[place].reference) for one, place in zip(chains, places, strict=True)]
+    null = np.mean([one.match_f1 for one in score_items(pairs, bert, 0.35)])
+    found = ablation.by_setting("f1_above_null").loc[run.label, (bert.signature, 0.35)]
+    assert found == pytest.approx(ablation.by_setting("match_f1").loc[run.label, (bert.signature, 0.35)] - null)
+    assert any("by Match F1 above null," in sentence for sentence in sentences(ablation))
+
+
+def test_one_item_has_no_null_and_nothing_is_said_of_it(cohort, words):
+    alone = ablate(cohort, [words], TAUS, limit=1)
+    assert alone.table["f1_above_null"].isna().all()
+    assert not any("null" in sentence for sentence in sentences(alone))
+    assert not any("null" in grid.title for grid in grids(alone))

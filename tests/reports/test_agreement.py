@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -278,6 +279,35 @@ def test_the_papers_counts_give_another_kappa_than_it_prints():
     annotator = Annotator("a", {key.draws[0][0]: False})
     said = " ".join(sentences(key, [annotator], measure(key, [annotator])))
     assert "kappa 0.685, not the 0.534 that it prints" in said
+
+
+def said_of(key):
+    annotator = Annotator("a", {key.draws[0][0]: False})
+    return " ".join(sentences(key, [annotator], measure(key, [annotator])))
+
+
+def test_what_flatters_the_matcher_is_said():
+    plain = key_of([made_up(0.6, True, ACCEPTED), made_up(0.1)])
+    assert "stand-in" not in said_of(plain)
+    assert "cannot tell apart" not in said_of(plain)
+    copied = key_of([made_up(1.0, True, ACCEPTED), made_up(0.6, True, ACCEPTED), made_up(1.0)])
+    assert "1 of the 2 accepted pairs are two sentences that the encoder cannot tell apart" in said_of(copied)
+    assert "1 of the 1 models" in said_of(replace(copied, scripted=("model", "never drawn")))
+
+
+def test_another_matcher_than_the_papers_is_named_beside_its_study():
+    other = said_of(replace(key_of([made_up(0.1)]), tau=0.4))
+    assert "Not comparable with it: encoder words and threshold 0.4 instead of the paper's." in other
+    same = replace(key_of([made_up(0.1)]), encoder="sentence-transformers/all-distilroberta-v1@abc")
+    assert "Not comparable" not in said_of(same)
+
+
+def test_a_key_of_before_says_nothing_of_stand_ins_and_is_read(tmp_path):
+    file = tmp_path / "old.key.json"
+    stated = json.loads(key_json(key_of([made_up(0.1)])))
+    del stated["scripted"]
+    file.write_text(json.dumps(stated), "utf-8")
+    assert read_key(file).scripted == ()
 
 
 def test_labels_of_the_papers_table_give_its_agreement():

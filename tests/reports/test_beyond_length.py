@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from lmms_eval_crystal.reports.beyond_length import HEADS, length_rows
+from lmms_eval_crystal.reports.beyond_length import HEADS, length_rows, length_sentences
+from lmms_eval_crystal.reports.statistics import compare_models, compared_metrics
 from lmms_eval_crystal.reports.study import load_study
 from studies import TALKERS, write_study
 
@@ -42,3 +43,44 @@ def test_results_of_before_leave_blanks_and_without_any_null_there_is_no_table(f
         del results["crystal"]["crystal"]["metrics"]["null_f1"]
         file.write_text(json.dumps(results))
     assert cells(folder) == {}
+
+
+def sentences(folder, runs=None):
+    board = load_study([folder]).boards[0]
+    items = {run.label: run.items for run in board.sampled}
+    return length_sentences(board, compare_models(items, compared_metrics(items)))
+
+
+def rewrite(folder, model, **means):
+    """Other means, with their intervals, for a run that was written."""
+    for file in folder.rglob("*_results.json"):
+        results = json.loads(file.read_text())
+        section = results["crystal"]["crystal"]
+        if section["model"] == model:
+            for name, mean in means.items():
+                section["metrics"][name] |= {"mean": mean, "low": mean - 0.02, "high": mean + 0.02}
+            file.write_text(json.dumps(results))
+
+
+def test_the_question_is_answered_in_sentences_above_the_table(folder):
+    above, order, steps, assigned = sentences(folder)
+    assert above == f"All {len(TALKERS)} rows are above the null by more than the 95 % interval."
+    assert "none turn round above the null" in order
+    assert "too few for a rank correlation" in steps if len(TALKERS) < 6 else "Spearman" in steps
+    assert assigned.startswith("The best possible assignment")
+
+
+def test_a_model_that_leads_by_length_alone_is_named(folder):
+    first = load_study([folder]).boards[0].runs[0].label
+    rewrite(folder, first, f1_above_null=0.01)
+    above, order, *_ = sentences(folder)
+    assert f"not shown to be: {first}." in above
+    assert f"{first} is ahead of" in order
+    assert "behind by" in order
+
+
+def test_pairs_are_compared_by_what_they_have_above_the_null_where_there_is_one(folder):
+    items = {run.label: run.items for run in load_study([folder]).boards[0].sampled}
+    assert compared_metrics(items) == ["match_f1", "f1_above_null", "accuracy", "accuracy_strict"]
+    without = {label: run.assign(f1_above_null=float("nan")) for label, run in items.items()}
+    assert "f1_above_null" not in set(compare_models(without, compared_metrics(without))["metric"])

@@ -243,7 +243,7 @@ def test_of_very_many_pairs_markdown_shows_the_neighbours(tmp_path):
     made = find_out(write_study(tmp_path, items=10, talkers=talkers))
     assert (made.comparisons["metric"] == "match_f1").sum() > PAIRS
     markdown = to_markdown([made])
-    section = markdown[markdown.index("#### Match F1") : markdown.index("#### Accuracy")]
+    section = markdown[markdown.index("#### Match F1") : markdown.index("#### Match F1 above null")]
     assert section.count("\n| m") == 10
     assert "Neighbours in the ranking" in section
 

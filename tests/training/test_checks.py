@@ -1,0 +1,167 @@
+"""What is checked before a model is loaded, beside the configuration's own rules and the data."""
+
+import dataclasses
+import os
+
+import pytest
+from lmms_eval_crystal.errors import CrystalError
+from lmms_eval_crystal.training import checks
+from lmms_eval_crystal.training.checks import CONFIG_FILE, check_output, differing, prepare
+
+from .conftest import with_data
+
+
+def changed(config, **changes):
+    return dataclasses.replace(config, **changes)
+
+
+def test_all_that_a_run_begins_with_is_ready_and_nothing_is_written(config, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    ready = prepare(config)
+    assert len(ready.data.train) == 34
+    assert "{question}" in ready.prompt.text
+    assert ready.encoder == "minilm"
+    assert ready.budgets == (34, 34)  # two prompts a step
+    assert sorted(tmp_path.iterdir()) == before
+
+
+class TestOutput:
+    @pytest.fixture
+    def folder(self, config, tmp_path):
+        """The folder of a run that was begun with this configuration."""
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / CONFIG_FILE).write_text(config.as_yaml())
+        return tmp_path / "out"
+
+    def test_a_run_of_the_same_configuration_goes_on(self, config, folder):
+        check_output(changed(config, report_to=("wandb",)), resume=True)
+
+    def test_a_run_of_another_one_is_named_by_what_differs_unless_it_begins_anew(self, config, folder):
+        phases = (dataclasses.replace(config.phases[0], steps=7), config.phases[1])
+        other = with_data(changed(config, phases=phases, kl=0.5), validation=0.2)
+        sentence = (
+            r"holds a run of another configuration \(it differs in data.validation, phases.0.steps, kl\).*--fresh"
+        )
+        with pytest.raises(CrystalError, match=sentence):
+            check_output(other, resume=True)
+        check_output(other, resume=False)
+
+    def test_a_configuration_that_cannot_be_read_any_more_is_said(self, config, folder):
+        (folder / CONFIG_FILE).write_text("method: ppo")
+        with pytest.raises(CrystalError, match=r"holds the run of another version or program.*--fresh"):
+            check_output(config, resume=True)
+
+    @pytest.mark.parametrize("resume", [True, False])
+    def test_a_folder_that_holds_something_else_is_never_taken(self, config, folder, resume):
+        (folder / CONFIG_FILE).rename(folder / "thesis.txt")
+        with pytest.raises(CrystalError, match=r"holds other files than those of a training run; name another output:"):
+            check_output(config, resume)
+
+    def test_a_file_in_the_way_is_named(self, config, tmp_path):
+        (tmp_path / "out").write_text("")
+        for output in ("out", "out/run"):
+            with pytest.raises(CrystalError, match=r"because .*out cannot be written to; name another output:"):
+                check_output(changed(config, output=str(tmp_path / output)), resume=True)
+
+    @pytest.mark.parametrize("mode", [os.W_OK])
+    def test_a_place_without_permission_is_named(self, config, tmp_path, monkeypatch, mode):
+        # Not by chmod: root may write anywhere.
+        monkeypatch.setattr(os, "access", lambda path, wanted: wanted != mode)
+        with pytest.raises(CrystalError, match="cannot be written to"):
+            check_output(config, resume=True)
+
+    def test_an_empty_folder_is_taken(self, config, tmp_path):
+        (tmp_path / "out").mkdir()
+        check_output(config, resume=True)
+
+    def test_differences_are_told_by_key_without_those_that_do_not_matter(self, config):
+        assert differing(config, changed(config, output="elsewhere", report_to=("wandb",))) == []
+        assert differing(config, changed(config, lora={"r": 8}, phases=config.phases[:1])) == ["phases", "lora"]
+
+
+class TestModel:
+    @pytest.mark.parametrize(
+        ("name", "sentence"),
+        [
+            ("./missing", r"there is no folder ./missing, seen from "),
+            ("missing", r"there is no folder missing, .* a hub id has the form OWNER/NAME"),
+            ("qwen2.5-vl-3b", r"preset of crystal-eval run; write its name on the hub, Qwen/Qwen2.5-VL-3B-Instruct"),
+            ("owner/name", r"owner/name is not on this machine and HF_HUB_OFFLINE is set"),
+        ],
+    )
+    def test_a_name_that_means_no_model_is_one_sentence(self, config, name, sentence):
+        with pytest.raises(CrystalError, match=sentence):
+            prepare(changed(config, model=name))
+
+    @pytest.mark.parametrize(
+        ("file", "sentence"),
+        [
+            ("config.json", "holds no config.json"),
+            ("model.safetensors", "holds no weights"),
+            ("processor_config.json", "holds no processor"),
+        ],
+    )
+    def test_a_folder_that_lacks_something_is_one_sentence(self, config, checkpoint, file, sentence):
+        (checkpoint / file).unlink()
+        with pytest.raises(CrystalError, match=sentence):
+            prepare(config)
+
+    def test_weights_that_are_cut_short_are_named(self, config, checkpoint):
+        (checkpoint / "model.safetensors").write_bytes(b"\x10\0\0")
+        with pytest.raises(CrystalError, match=r"model.safetensors cut short or damaged"):
+            prepare(config)
+
+
+def test_an_encoder_that_does_not_exist_is_one_sentence(config):
+    with pytest.raises(CrystalError, match=r"No encoder 'minlm'"):
+        prepare(changed(config, encoder="minlm"))
+
+
+def test_the_encoder_is_the_evaluations_own_where_none_is_named(config, monkeypatch):
+    monkeypatch.setenv("CRYSTAL_ENCODER", "minilm")
+    assert prepare(changed(config, encoder="")).encoder == "minilm"
+
+
+def test_a_logger_that_is_not_installed_is_one_sentence(config, monkeypatch):
+    monkeypatch.setitem(checks.LOGGERS, "wandb", ("no_such_package",))
+    with pytest.raises(CrystalError, match=r"report_to: wandb is not installed; `pip install wandb`"):
+        prepare(changed(config, report_to=("wandb",)))
+
+
+@pytest.mark.parametrize(
+    ("lora", "sentence"),
+    [
+        ({"lora_alfa": 8}, r"lora.lora_alfa is no argument of peft's LoraConfig; did you mean lora_alpha\?"),
+        ({"bigness": 8}, r"lora.bigness is no argument of peft's LoraConfig; its documentation lists them"),
+        ({"layers_to_transform": [1], "target_modules": "q_.*"}, r"lora: peft refuses these arguments"),
+    ],
+)
+def test_arguments_that_peft_does_not_take_are_one_sentence(config, lora, sentence):
+    with pytest.raises(CrystalError, match=sentence):
+        prepare(changed(config, lora=lora))
+    prepare(changed(config, lora={"r": 8, "lora_alpha": 16}))
+
+
+def test_gradient_surgery_on_sharded_gradients_is_refused(config, monkeypatch):
+    monkeypatch.setenv("ACCELERATE_USE_DEEPSPEED", "true")
+    with pytest.raises(CrystalError, match=r"DeepSpeed spreads over processes.*or set gradient_surgery: false"):
+        prepare(config)
+    prepare(changed(config, gradient_surgery=False))
+
+
+def test_too_few_items_for_one_step_are_one_sentence(config):
+    phase = dataclasses.replace(config.phases[0], per_device_batch=100)
+    with pytest.raises(CrystalError, match="takes 40 prompts and there are 34 training items"):
+        prepare(changed(config, phases=(phase, phase)))
+
+
+def test_of_several_ranks_one_says_what_is_wrong(config, monkeypatch):
+    monkeypatch.setattr(checks, "WAIT_S", 0)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", "1")
+    with pytest.raises(SystemExit) as ended:
+        prepare(changed(config, model="missing"))
+    assert ended.value.code == 1
+    monkeypatch.setenv("RANK", "0")
+    with pytest.raises(CrystalError, match="there is no folder missing"):
+        prepare(changed(config, model="missing"))

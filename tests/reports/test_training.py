@@ -217,7 +217,7 @@ def test_the_phases_stand_above_those_of_the_paper(training):
     assert cells(table, "Phase 1") == {
         "Steps": "60",
         "Chosen": "60",
-        "Learning rate": "3e-06",
+        "Learning rate": "3e-6",
         "Batch": "4",
         "Candidates": "2",
         "Accumulation": "2",

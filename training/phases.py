@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -150,7 +151,24 @@ def _train(run: Run, phase: int, checkpoint: Path | None) -> None:
     )
     # It prints each line of the log.
     trainer.remove_callback(PrinterCallback)
-    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    with _own_wandb_run(config):
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+
+
+@contextmanager
+def _own_wandb_run(config: TrainConfig) -> Iterator[None]:
+    """A run of W&B that begins inside ends with it: the next phase counts its steps anew."""
+    if "wandb" not in config.report_to:
+        yield
+        return
+    import wandb
+
+    outside = wandb.run
+    try:
+        yield
+    finally:
+        if outside is None and wandb.run is not None:
+            wandb.finish()
 
 
 def _weights(config: TrainConfig) -> torch.dtype:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -14,9 +13,8 @@ from trl import GRPOConfig
 from ..crystal_task.item import Item
 from .config import Method, PhaseConfig, TrainConfig
 from .data import curriculum
+from .sharing import PATIENCE
 
-#: Processes wait for each other while one of them merges weights, or writes far longer responses.
-PATIENCE = timedelta(hours=12)
 Criterion = Literal["accuracy_strict", "reward"]
 
 

@@ -115,6 +115,11 @@ class Records:
         """Writes the summary of the run."""
         write_json(self.folder / "training.json", _finite(dict(summary)))
 
+    def is_finished(self) -> bool:
+        """Whether the run has come to its end, and not stopped by itself before."""
+        summary = self.summary()
+        return summary is not None and summary["stopped"] is None
+
     def reopen(self) -> None:
         """Removes the summary of a run that stopped by itself and is started again."""
         (self.folder / "training.json").unlink(missing_ok=True)

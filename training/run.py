@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 from accelerate import PartialState
 
 from ..model_adapters.loading import Checkpoint, choose_dtype
@@ -22,12 +21,10 @@ from .config import TrainConfig
 from .diagnostics import diagnose
 from .keeping import PREFIX
 from .phases import Run, free_memory, outcome, run_phase
-from .plan import PATIENCE
 from .quiet import quiet_libraries
 from .records import AFTER, BEFORE, Line, Records
 from .results import write_scored
-from .sharing import main_does
-from .surgery import check_surgery
+from .sharing import main_does, processes
 from .trainer import Diverged
 from .validation import Asking, Metrics, Validator
 
@@ -41,20 +38,17 @@ def train(config: TrainConfig, *, resume: bool = True) -> Path:
     summary is written then as well.
     """
     quiet_libraries()
-    if config.surgery:
-        check_surgery()
     ready = prepare(config, resume)
-    PartialState(cpu=not torch.cuda.is_available(), timeout=PATIENCE)
     records = Records(Path(config.output).expanduser())
-    main_does(partial(records.begin, config, ready.data, resume))
-    summary = main_does(records.summary)
-    if summary and not summary["stopped"]:
-        if PartialState().is_main_process:
-            print(f"{records.folder} holds this training, finished; --fresh trains anew.", flush=True)
-        return records.folder
-    main_does(records.reopen)
-    with Bar(sum(phase.steps for phase in config.phases)) as bar:
-        _train(_prepared(config, ready, records, bar))
+    with processes():
+        main_does(partial(records.begin, config, ready.data, resume))
+        if main_does(records.is_finished):
+            if PartialState().is_main_process:
+                print(f"{records.folder} holds this training, finished; --fresh trains anew.", flush=True)
+            return records.folder
+        main_does(records.reopen)
+        with Bar(sum(phase.steps for phase in config.phases)) as bar:
+            _train(_prepared(config, ready, records, bar))
     return records.folder
 
 

@@ -5,16 +5,35 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
+import torch.distributed as dist
 from accelerate import PartialState
 from accelerate.utils import broadcast_object_list, gather_object
 
 from ..errors import CrystalError
 
 T = TypeVar("T")
+#: Processes wait for each other while one of them merges weights, or writes far longer responses.
+PATIENCE = timedelta(hours=12)
+
+
+@contextmanager
+def processes() -> Iterator[None]:
+    """Inside, the processes that torchrun or accelerate started know each other; they part when all have come out.
+
+    After an error they do not: the others may never come, and the launcher ends them.
+    """
+    known = dist.is_available() and dist.is_initialized()
+    state = PartialState(cpu=not torch.cuda.is_available(), timeout=PATIENCE)
+    yield
+    state.wait_for_everyone()
+    if not known:
+        # Left to the end of the interpreter, gloo's threads abort it.
+        state.destroy_process_group()
 
 
 def main_does(work: Callable[[], T]) -> T:

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 import torch
 from harness import metrics
+from lmms_eval_crystal.crystal_task.prompt import messages
 from lmms_eval_crystal.errors import CrystalError
+from lmms_eval_crystal.model_adapters.conversation import model_inputs
 from lmms_eval_crystal.model_adapters.loading import Checkpoint
+from lmms_eval_crystal.model_adapters.pictures import fit
 from lmms_eval_crystal.training import callbacks, phases, run
 from lmms_eval_crystal.training.config import TrainConfig
 from lmms_eval_crystal.training.keeping import WHOLE, mark_whole, whole_checkpoints
@@ -21,6 +24,8 @@ from lmms_eval_crystal.training.trainer import Diverged
 from lmms_eval_crystal.training.validation import Validator
 from safetensors.torch import load_file
 from tiny_run import build_model, make_items, tiny_config
+from wandb.proto.wandb_internal_pb2 import Record
+from wandb.sdk.internal.datastore import DataStore
 
 pytestmark = pytest.mark.e2e
 
@@ -202,11 +207,61 @@ def test_a_run_that_is_killed_again_and_again_reaches_the_weights_of_an_undistur
     assert timeless(killed.validations()) == timeless(undisturbed.validations())
 
 
-def test_validation_leaves_no_trace_in_the_training(root, undisturbed):
+@pytest.fixture(scope="module")
+def once(root: Path) -> Records:
+    """Validated at the end of each phase only, and told to W&B."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WANDB_MODE", "offline")
+        patch.setenv("WANDB_SILENT", "true")
+        patch.setenv("WANDB_DIR", str(root))
+        return Records(train(tiny_config(root, output=str(root / "once"), validate_every=3, report_to=("wandb",))))
+
+
+def test_validation_leaves_no_trace_in_the_training(once, undisturbed):
     """The last weights are the same however often there was a validation on the way."""
-    once = Records(train(tiny_config(root, output=str(root / "once"), validate_every=3)))
     assert [line["step"] for line in once.validations() if line["phase"] == 1] == [3]
     assert_same_weights(once.phase(1) / "checkpoint-3", undisturbed.phase(1) / "checkpoint-3")
+
+
+def test_wandb_hears_of_each_phase_as_a_run_of_its_own(root, once):
+    logged = [wandb_keys(file) for file in sorted(root.glob("wandb/offline-run-*/*.wandb"))]
+    assert len(logged) == 2
+    for keys in logged:
+        assert {"train/loss", "train/reward", "train/kl", "eval/accuracy_strict", "eval/match_f1"} <= keys
+
+
+def wandb_keys(file: Path) -> set[str]:
+    store = DataStore()
+    store.open_for_scan(str(file))
+    keys = set()
+    while (data := store.scan_data()) is not None:
+        record = Record()
+        record.ParseFromString(data)
+        keys |= {item.key or "/".join(item.nested_key) for item in record.history.item}
+    return keys
+
+
+def test_training_and_validation_ask_with_the_same_tokens(root, monkeypatch):
+    config = short(root, "asked")
+    asked = {}
+
+    def tokenize(trainer: Any, prompts: list[Any]) -> None:
+        ids, *_ = original(trainer, prompts)
+        asked.update(zip((prompt[0]["content"][0]["text"] for prompt in prompts), ids, strict=True))
+        raise Killed
+
+    original = phases.PhaseTrainer._tokenize_prompts
+    monkeypatch.setattr(phases.PhaseTrainer, "_tokenize_prompts", tokenize)
+    with pytest.raises(Killed):
+        train(config)
+    ready = run.prepare(config)
+    asking = run.Asking.of(config, ready.prompt, Checkpoint(config.model).load_processor())
+    texts = {ready.prompt.fill(item): item for item in ready.data.train}
+    assert asked
+    for text, ids in asked.items():
+        turn = messages(text, ready.data.open_image(texts[text]))
+        conversation = asking.chat.conversation(turn, lambda image: fit(image, asking.limits.before))
+        assert model_inputs(asking.processor, [conversation])["input_ids"][0].tolist() == list(ids)
 
 
 def test_the_best_checkpoint_and_the_last_ones_are_kept(undisturbed):

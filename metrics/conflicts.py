@@ -35,6 +35,8 @@ _APOSTROPHES = str.maketrans("’‘", "''")
 _IDIOMS = re.compile(
     r"\bnot (?:only|just|merely)\b|\bor not\b|\bno\. ?\d|\bno (?:more|less|fewer|longer|later)\b", re.I
 )
+# What the other text may say in place of a negation: zero dogs are no dogs.
+_ZERO = re.compile(r"\bzero\b|(?<!\d)(?<!\d[.,])0(?![.,]?\d)", re.IGNORECASE)
 _CONTRACTED = re.compile(r"\bcan not\b", re.IGNORECASE)
 _EMPTY = frozenset(
     (
@@ -115,7 +117,7 @@ def negations_disagree(one: str, other: str) -> bool:
         return False
     [negated] = denied or other_denied
     stated = second if denied else first
-    return negated != "" and negated in stated
+    return negated != "" and negated in stated and not _ZERO.search(other if denied else one)
 
 
 @lru_cache(maxsize=_READ_TEXTS)

@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import CrystalError
 from ...metrics.signature import short_hash
 from ..plain import one_line
-from .draw import Draw
+from .draw import ACCEPTED, BAND, Draw
 
 #: Raised when the layout of the key changes.
 EDITION = 1
@@ -37,6 +37,8 @@ _AFTER_SEMICOLON = re.compile(rf"(;[\s\"']*)(?=[{_FORMULA}])")
 #: What may stand around the name of a column. Programs that do not know the mark of UTF-8 take it into the first one,
 #: quoted with it, or in the letters of another code page.
 _BLANKS = " \t\r\n\"'\ufeffï»¿"
+#: What some spreadsheets write, or need, above the heading to know what parts the cells.
+_SEPARATOR = re.compile(r"[\ufeff\"]*sep=(.)\"?[\r\n]+", re.IGNORECASE)
 #: Bytes that a CSV may begin with, and what it is then written in.
 _MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 
@@ -155,7 +157,7 @@ def read_key(path: Path) -> Key:
         stated |= {name: tuple(stated[name]) for name in ("scorers", "scripted") if name in stated}
         key = Key(draws=draws, **stated)
         _check_key(key)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CrystalError(
             f"{path} is no key of `crystal-eval agreement sample` ({type(error).__name__}: {error}); give --key the "
             f"file that was written beside the pairs, which ends in {KEY_ENDING}."
@@ -173,7 +175,9 @@ def _check_key(key: Key) -> None:
     for name, draw in key.draws:
         if not (math.isfinite(draw.similarity) and math.isfinite(draw.weight) and draw.weight > 0):
             raise ValueError(f"similarity and weight of {name} are numbers, the weight above 0")
-        hash((draw.kind, draw.model, draw.source, draw.doc_id))
+        if draw.kind not in (BAND, ACCEPTED):
+            raise ValueError(f"{name} was drawn as {draw.kind!r:.40}")
+        hash((draw.model, draw.source, draw.doc_id))
 
 
 def find_key(labels: Sequence[Path]) -> Path:
@@ -193,9 +197,13 @@ def find_key(labels: Sequence[Path]) -> Path:
 def read_labels(paths: Sequence[Path], known: Mapping[str, Any]) -> list[Annotator]:
     """The annotators of one or more files: each column ``annotator_...`` that holds a label.
 
-    ``known`` has the ids of the key. Raises ``CrystalError`` for a file that cannot be read, an id that is not in the
-    key or comes twice, a label that is none, and where nothing is labelled at all.
+    ``known`` has the ids of the key. Raises ``CrystalError`` for a file that cannot be read or is given twice, a
+    column or an id that comes twice, an id that is not in the key, a label that is none, and where nothing is labelled.
     """
+    resolved = [path.resolve() for path in paths]
+    for path in paths:
+        if resolved.count(path.resolve()) > 1:
+            raise CrystalError(f"{path} is given twice, and would be two annotators who agree in all; give it once.")
     found = [(path, name, labels) for path in paths for name, labels in _columns(path, known).items() if labels]
     if not found:
         raise CrystalError(
@@ -211,6 +219,9 @@ def _columns(path: Path, known: Mapping[str, Any]) -> dict[str, dict[str, bool]]
     rows = _rows(path)
     heading = [name.strip(_BLANKS).lower() for name in rows[0]] if rows else []
     places = {name: place for place, name in enumerate(heading) if name.startswith(ANNOTATOR)}
+    twice = next((name for name in ("id", *places) if heading.count(name) > 1), None)
+    if twice:
+        raise CrystalError(f"{path} has several columns {twice!r:.60}; rename or delete all but one.")
     if "id" not in heading or not places:
         lacking = [name for name, is_there in (("id", "id" in heading), (f"{ANNOTATOR}1", places)) if not is_there]
         raise CrystalError(
@@ -261,8 +272,10 @@ def _rows(path: Path) -> list[list[str]]:
     encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
     # Ids and labels are ASCII; a sentence in another code page may lose a letter here.
     text = data.decode(encoding, "replace")
+    stated = _SEPARATOR.match(text)
+    text = (text[stated.end() :] if stated else text).lstrip("\r\n")
     first = text.partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)
+    delimiter = stated[1] if stated else max(",;\t", key=first.count)
     try:
         csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
         return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))

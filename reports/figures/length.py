@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from ..load import Mean
 from ..method import counted_as
 from .exhibit import Exhibit, over_items
-from .plane import draw_points, plane, points, stretch
+from .plane import draw_points, line_box, plane, points, stretch
 from .theme import MUTED
 
 
@@ -18,8 +18,8 @@ def caption(exhibit: Exhibit) -> str:
     )
     if _nulls(exhibit):
         words += (
-            ": the short stroke under each mark is its null, the Match F1 of the same responses against another item's "
-            "reference steps, and the line up to the mark is what the model has above it."
+            ": the short stroke that a dotted line joins to each mark is its null, the Match F1 of the same responses "
+            "against another item's reference steps, and the line is what the model has above it, or below."
         )
     else:
         words += ", so compare models beside their number of steps; these runs carry no null to hold that against."
@@ -37,12 +37,14 @@ def draw(exhibit: Exhibit) -> Figure | None:
     margin = max(1.0, 0.12 * float(np.ptp(steps)))
     axes.set_xlim(max(0.0, steps.min() - margin), steps.max() + margin)
     axes.set_ylim(*stretch([*(point.y for point in shown), *nulls.values()]))
+    strokes = []
     for point in shown:
         if null := nulls.get(point.style.label):
             (x, y), low = point.spot, null.mean
             axes.plot([x, x], [low, y], color=MUTED, linewidth=0.7, linestyle=(0, (2, 2)), zorder=2)
+            strokes.append(line_box(axes, ([x, x], [low, y])))
             axes.plot([x], [low], marker="_", markersize=9, markeredgewidth=1.6, color=MUTED, zorder=3)
-    draw_points(axes, shown)
+    draw_points(axes, shown, strokes)
     return figure
 
 

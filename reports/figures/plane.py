@@ -73,7 +73,7 @@ def draw_points(axes: Axes, shown: Sequence[Point], taken: Sequence[Bbox] = ()) 
                 continue
             line = ([value.low, value.high], [y, y]) if across else ([x, x], [value.low, value.high])
             axes.plot(*line, color=point.style.colour, linewidth=0.9, alpha=0.75, zorder=3)
-            boxes.append(_box(axes, line))
+            boxes.append(line_box(axes, line))
         mark(axes, x, y, point.style, 5 if many else 6)
     place_labels(
         axes,
@@ -85,6 +85,7 @@ def draw_points(axes: Axes, shown: Sequence[Point], taken: Sequence[Bbox] = ()) 
     )
 
 
-def _box(axes: Axes, line: tuple[list[float], list[float]]) -> Bbox:
+def line_box(axes: Axes, line: tuple[list[float], list[float]]) -> Bbox:
+    """What a line from corner to corner, given as its xs and ys, takes of the figure, in points."""
     corners = axes.transData.transform(list(zip(*line, strict=True)))
     return Bbox([corners.min(axis=0) - 0.5, corners.max(axis=0) + 0.5])

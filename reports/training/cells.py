@@ -110,8 +110,8 @@ def short(value: float | None) -> str:
     """A number of any size in few signs, empty where there is none.
 
     >>> short(5e-06), short(0.372), short(12.0), short(1500.2)
-    ('5e-06', '0.372', '12', '1,500')
+    ('5e-6', '0.372', '12', '1,500')
     """
     if value is None or math.isnan(value):
         return BLANK
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}".replace("e-0", "e-")

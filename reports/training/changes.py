@@ -12,6 +12,7 @@ import pandas as pd
 from ..load import find_results
 from ..samples import read_samples
 from ..statistics import ESTABLISHED, compare_models
+from .cells import between, fixed
 from .places import AFTER, BEFORE, RESULTS
 from .read import Training, number
 
@@ -27,6 +28,7 @@ TITLES = {
     "lis": "LIS",
     "steps": "Steps",
     "format_valid": "Valid format",
+    "truncated": "Truncated",
 }
 #: What stands for the answers and for the reasoning where a training is summed up in a sentence.
 ANSWERS, REASONING = "accuracy_strict", "match_f1"
@@ -173,5 +175,5 @@ def _words(answers: str, reasoning: str) -> str:
 
 def _numbers(change: Change) -> str:
     title = change.title if change.metric == REASONING else change.title.lower()
-    interval = f" [{change.low:+.3f}, {change.high:+.3f}]" if math.isfinite(change.low + change.high) else ""
-    return f"{title} {change.before:.3f} to {change.after:.3f} ({change.difference:+.3f}{interval})"
+    words = [fixed(change.difference, sign=True), between(change.low, change.high, sign=True)]
+    return f"{title} {change.before:.3f} to {change.after:.3f} ({' '.join(filter(None, words))})"

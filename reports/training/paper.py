@@ -18,10 +18,7 @@ NOTE = (
     "The paper's rows are published figures and not measured here. They are not comparable with the others: another "
     "model, other data, and four A100 with DeepSpeed ZeRO-3."
 )
-WEIGHTS_NOTE = (
-    "Its Table 6 is of Qwen2.5-VL-3B on a held-out split of 4,546 samples; it announces six configurations and lists "
-    "five."
-)
+WEIGHTS_NOTE = "Its Table 6 is of a held-out split of 4,546 samples; it announces six configurations and lists five."
 
 
 @cache

@@ -179,7 +179,9 @@ def _weights(training: Training) -> str:
 
 def _trend(value: Any) -> str:
     found = number(value)
-    return str(value) if found is None and value else fixed(found, 3, sign=True)
+    if found is None:
+        return str(value or "")
+    return f"+{short(found)}" if found > 0 else short(found)
 
 
 def _as_share(text: str, column: str) -> str:
@@ -202,6 +204,6 @@ def strategies_table() -> Table:
         Row(row["strategy"], tuple(Cell(_as_share(row[column], column)) for column in columns), row["backbone"], True)
         for row in published(STRATEGIES_FILE)
     ]
-    caption = f"Tables 4 and 5 of the paper, on CRYSTAL itself and by the paper’s answer rule. {NOTE}"
+    caption = f"Tables 4 and 5 of the paper, on CRYSTAL itself. {NOTE}"
     heads = tuple(Head(title) for title in columns.values())
     return Table("paper-strategies", "What the paper found", "Reward", heads, tuple(rows), caption)

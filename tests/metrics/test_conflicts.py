@@ -73,6 +73,8 @@ def test_a_text_that_denies_what_the_other_states(one, other):
         ("The answer is not A.", "The answer is B."),
         ("It is not only red.", "It is red."),
         ("There is no dog.", "No dog is there."),  # both deny
+        ("There are no dogs.", "There are zero dogs."),
+        ("The count of dogs is 0.", "There are no dogs in the count."),
         ("It is not without a hat.", "It has a hat."),  # denied twice
         ("Whether or not it is red", "It is red."),
         ("The knot is red.", "The rope is red."),  # whole words

@@ -207,6 +207,21 @@ def test_a_mark_of_utf_8_that_got_into_the_heading_is_no_part_of_it(tmp_path, ma
     assert len(read_labels([path], dict(key.draws))[0].labels) == 2
 
 
+@pytest.mark.parametrize("above", ["sep=;\r\n", '"sep=;"\n', "\ufeffsep=;\n", "\r\n\r\n"])
+def test_what_a_spreadsheet_puts_above_the_heading_is_passed_over(tmp_path, above):
+    key = key_of([made_up(0.1), made_up(0.6)])
+    path = labelled(tmp_path, key, lambda name: ["same"], delimiter=";", encoding="utf-8")
+    path.write_text(above + path.read_text("utf-8"), "utf-8")
+    assert len(read_labels([path], dict(key.draws))[0].labels) == 2
+
+
+def test_a_file_that_is_given_twice_is_not_two_people(tmp_path):
+    key = key_of([made_up(0.1), made_up(0.6)])
+    path = labelled(tmp_path, key, lambda name: ["same"])
+    with pytest.raises(CrystalError, match="given twice"):
+        read_labels([path, tmp_path / ".." / tmp_path.name / path.name], dict(key.draws))
+
+
 def test_two_people_may_fill_two_columns_or_two_files(tmp_path):
     key = key_of([made_up(0.1), made_up(0.6)])
     both = labelled(tmp_path, key, lambda name: ["same", "no"], annotators=2)
@@ -225,6 +240,7 @@ def test_two_people_may_fill_two_columns_or_two_files(tmp_path):
         (lambda text: text.replace("annotator_1", "label"), r"has no column annotator_1 \(it has: id, .*, label\);"),
         (lambda text: text.replace("same", ""), r"Nothing is labelled in"),
         (lambda text: "", r"has no column id"),
+        (lambda text: text.replace("question", "Annotator_1", 1), r"has several columns 'annotator_1'"),
     ],
 )
 def test_what_is_wrong_with_labels_is_one_sentence(tmp_path, change, message):
@@ -244,7 +260,7 @@ def test_a_key_comes_back_as_it_was_without_the_texts(tmp_path, cohort, chains, 
         (name, one.similarity, one.weight) for name, one in key.draws
     ]
     assert (again.tau, again.encoder) == (key.tau, key.encoder)
-    for text in ("", "[]", "{}", '{"crystal_agreement": 1, "draws": [{}]}'):
+    for text in ("", "[]", "{}", '{"crystal_agreement": 1, "draws": [{}]}', "[" * 100_000):
         path.write_text(text, "utf-8")
         with pytest.raises(CrystalError, match="is no key"):
             read_key(path)
@@ -252,6 +268,7 @@ def test_a_key_comes_back_as_it_was_without_the_texts(tmp_path, cohort, chains, 
         ("similarity", "x"),
         ("similarity", float("nan")),
         ("weight", 0),
+        ("kind", "bands"),
         ("weight", "1"),
         ("doc_id", []),
     ):

@@ -306,3 +306,14 @@ def test_random_order_is_three_quarters_for_two_matches_and_less_for_more():
     assert in_random_order(pd.Series([3])) == pytest.approx(2 / 3, abs=0.02)
     assert in_random_order(pd.Series([500])) < 0.35
     assert math.isnan(in_random_order(pd.Series([0, 1])))
+
+
+def test_no_name_lies_on_the_line_down_to_a_null(tmp_path):
+    # At the top of the figure there is room below a mark only, which is where that line goes.
+    talkers = [Talker(f"a-rather-long-name-{place}", recall=1.0, extra=0.0, malformed=0.0) for place in range(3)]
+    [shown] = draw(exhibit(write_study(tmp_path, items=20, talkers=talkers)), "steps").values()
+    [axes] = shown.figure.axes
+    dotted = [line.get_window_extent() for line in axes.lines if line.get_linestyle() == "--"]
+    assert len(dotted) == len(talkers)
+    for name in axes.texts:
+        assert not any(name.get_window_extent().overlaps(line) for line in dotted), name.get_text()

@@ -4,7 +4,9 @@ import json
 import math
 import re
 import shutil
+from pathlib import Path
 
+import lmms_eval_crystal
 import numpy as np
 import pandas as pd
 import pytest
@@ -215,7 +217,7 @@ def test_the_phases_stand_above_those_of_the_paper(training):
     assert cells(table, "Phase 1") == {
         "Steps": "60",
         "Chosen": "60",
-        "Learning rate": "3e-06",
+        "Learning rate": "3e-6",
         "Batch": "4",
         "Candidates": "2",
         "Accumulation": "2",
@@ -250,6 +252,13 @@ def test_the_papers_figures_are_there_as_they_are_printed():
     assert published(WEIGHTS_FILE)[2]["kl_max"] == "0.372"
     assert published(SETTINGS_FILE)[1]["steps"] == "2800"
     assert "4,546" in WEIGHTS_NOTE
+
+
+def test_the_readme_prints_the_papers_figures_as_they_are():
+    lines = Path(lmms_eval_crystal.__path__[0], "training", "README.md").read_text("utf-8").splitlines()
+    for file in (STRATEGIES_FILE, WEIGHTS_FILE, SETTINGS_FILE):
+        for row in published(file):
+            assert f"| {' | '.join(row.values())} |" in lines
 
 
 # ---- several ----

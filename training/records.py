@@ -18,6 +18,7 @@ from .data import TrainingData
 from .keeping import write_json, write_text
 
 Line = dict[str, Any]
+LINES = LOG, VALIDATION = "log.jsonl", "validation.jsonl"
 #: How the models of the two results are called: that before training, and the one that was chosen.
 BEFORE, AFTER = "-before", "-after"
 
@@ -60,13 +61,16 @@ class Records:
             # First, since it is what the folder is known by.
             write_text(self.folder / CONFIG_FILE, config.as_yaml())
             write_json(self.folder / "split.json", _split(config, data))
+            for name in LINES:
+                # Without what a kill cut off, or the next line would join it.
+                _rewrite(self.folder / name, _lines(self.folder / name))
         except OSError as error:
             raise CrystalError(
                 f"The training cannot be written to {self.folder} ({error.strerror or error}); name another output:."
             ) from error
 
     def _clear(self) -> None:
-        for name in ("split.json", "log.jsonl", "validation.jsonl", "training.json"):
+        for name in ("split.json", "training.json", *LINES):
             (self.folder / name).unlink(missing_ok=True)
         for path in (self.best, self.results, *self.folder.glob("phase*")):
             shutil.rmtree(path, ignore_errors=True)
@@ -83,23 +87,23 @@ class Records:
 
     def log(self, line: Line) -> None:
         """Adds a line to the log."""
-        _append(self.folder / "log.jsonl", line)
+        _append(self.folder / LOG, line)
 
     def validated(self, line: Line) -> None:
         """Adds a line to the validations."""
-        _append(self.folder / "validation.jsonl", line)
+        _append(self.folder / VALIDATION, line)
 
     def logged(self) -> list[Line]:
         """The lines of the log."""
-        return _lines(self.folder / "log.jsonl")
+        return _lines(self.folder / LOG)
 
     def validations(self) -> list[Line]:
         """The lines of the validations."""
-        return _lines(self.folder / "validation.jsonl")
+        return _lines(self.folder / VALIDATION)
 
     def forget_after(self, phase: int, step: int) -> None:
         """Drops the lines beyond a step, which a run that goes on from there writes again."""
-        for name in ("log.jsonl", "validation.jsonl"):
+        for name in LINES:
             file = self.folder / name
             _rewrite(file, [line for line in _lines(file) if (line["phase"], line["step"]) <= (phase, step)])
 
@@ -109,7 +113,7 @@ class Records:
         for line in lines:
             if line["phase"] == phase:
                 line["chosen"] = line["step"] == step
-        _rewrite(self.folder / "validation.jsonl", lines)
+        _rewrite(self.folder / VALIDATION, lines)
 
     def summarise(self, summary: Mapping[str, Any]) -> None:
         """Writes the summary of the run."""

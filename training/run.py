@@ -67,7 +67,6 @@ def _train(run: Run) -> None:
             metrics, seconds = _measure(run, run.start_of(1), BEFORE)
             line: Line = {"phase": 0, "step": 0, "n": len(run.data.validated), **metrics, "seconds": seconds}
             if PartialState().is_main_process:
-                run.records.forget_after(-1, 0)
                 run.records.validated(line)
                 run.bar.say(sentence(line, metrics, line["n"]))
         for phase in range(1, len(run.config.phases) + 1):

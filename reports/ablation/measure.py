@@ -227,7 +227,7 @@ def _verdict(checks: Sequence[_Check]) -> Iterator[str]:
     if not wrong:
         means = sum(check.of_mean for check in checks)
         yield (
-            f"Checked: with their own encoder and threshold {len(checks) - means} runs have the scores that they wrote, "
+            f"Checked: with their own encoder and threshold {len(checks) - means} runs have the scores they wrote, "
             f"item by item{f', and {means} the means of their results files' if means else ''} (largest difference "
             f"{max(check.largest for check in checks):.1e})."
         )

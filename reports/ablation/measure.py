@@ -226,10 +226,10 @@ def _verdict(checks: Sequence[_Check]) -> Iterator[str]:
     wrong = [check for check in checks if check.differing]
     if not wrong:
         means = sum(check.of_mean for check in checks)
+        and_means = f", and {means} the means of their results files" if means else ""
         yield (
-            f"Checked: with their own encoder and threshold {len(checks) - means} runs have the scores they wrote, "
-            f"item by item{f', and {means} the means of their results files' if means else ''} (largest difference "
-            f"{max(check.largest for check in checks):.1e})."
+            f"Checked: with their own encoder and threshold {len(checks) - means} runs have the scores that they "
+            f"wrote, item by item{and_means} (largest difference {max(check.largest for check in checks):.1e})."
         )
     for check in wrong:
         name = f"{check.label} (mean)" if check.of_mean else check.label

@@ -84,7 +84,7 @@ setup(
     ],
     extras_require={"minilm": MINILM, "train": TRAIN, "test": TEST},
     entry_points={
-        "console_scripts": [f"crystal-eval = {NAME}.cli.main:main"],
+        "console_scripts": [f"crystal-eval = {NAME}.__main__:main"],
         "lmms_eval.models": [f"crystal = {NAME}.model_adapters.manifests:manifests"],
     },
     classifiers=[

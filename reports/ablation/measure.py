@@ -98,7 +98,8 @@ def ablate(
     chains = read_cohort(cohort, doc_ids, progress)
     rows: list[dict[str, object]] = []
     checks: list[_Check] = []
-    for encoder in encoders:
+    # One encoder may be given by two names: with a slash at its end, or by a link.
+    for encoder in {encoder.signature: encoder for encoder in encoders}.values():
         table = embed_chains(encoder, chains, cache_folder, progress)
         total = sum(map(len, chains))
         with tqdm(total=total, desc=f"Matching, {encoder.id}", unit="item", disable=not progress) as bar:

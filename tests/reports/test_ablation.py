@@ -83,6 +83,12 @@ def test_a_run_whose_numbers_do_not_come_out_again_is_named(folder, words, tmp_p
     assert verdict.startswith("org/Guesser-8B: with its own encoder and threshold 1 of 20 values differ")
 
 
+def test_an_encoder_that_is_given_by_two_names_counts_once(cohort, words, ablation):
+    twice = ablate(cohort, [words, words], TAUS)
+    assert twice.encoders == [words.signature]
+    assert over_settings(twice).stability.settings == len(TAUS)
+
+
 def test_every_setting_is_what_scoring_at_that_setting_gives(ablation, cohort, bert):
     run = cohort.runs[0]
     usable = [sample for sample in samples(run) if sample["crystal"]["status"] == "valid"]

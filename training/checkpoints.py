@@ -12,15 +12,15 @@ from typing import Any
 
 import torch
 from accelerate.utils import send_to_device
+from transformers.trainer import TRAINER_STATE_NAME
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from ..errors import CrystalError
 from .verbosity import VerbosityGuard
 
 #: The running median of the step counts, as the guard against verbosity states it.
 VERBOSITY = "verbosity.json"
-#: Written last of all by the trainer, so that a folder that has it is complete.
-TRAINER_STATE = "trainer_state.json"
-_NAME = re.compile(r"checkpoint-(\d+)")
+_NAME = re.compile(rf"{PREFIX_CHECKPOINT_DIR}-(\d+)")
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def last_checkpoint(folder: str | Path) -> Path | None:
     """
     found = {
         int(match[1]): path
-        for path in Path(folder).glob("checkpoint-*")
+        for path in Path(folder).glob(f"{PREFIX_CHECKPOINT_DIR}-*")
         if (match := _NAME.fullmatch(path.name)) and _complete(path)
     }
     return found[max(found)] if found else None
@@ -86,8 +86,9 @@ def _rollout_name(rank: int) -> str:
 
 
 def _complete(checkpoint: Path) -> bool:
+    # Written last of all by the trainer.
     try:
-        json.loads((checkpoint / TRAINER_STATE).read_text("utf-8"))
+        json.loads((checkpoint / TRAINER_STATE_NAME).read_text("utf-8"))
     except (OSError, ValueError):
         return False
     return True

@@ -18,6 +18,10 @@ from .data import TrainingData
 from .keeping import write_json, write_text
 
 Line = dict[str, Any]
+#: Files beside the configuration: the split, the log, the validations, and the summary. ``reports`` reads them by these
+#: names, as the folder of the results.
+SPLIT, LOG, VALIDATION, SUMMARY = "split.json", "log.jsonl", "validation.jsonl", "training.json"
+RESULTS = "results"
 #: How the models of the two results are called: that before training, and the one that was chosen.
 BEFORE, AFTER = "-before", "-after"
 
@@ -40,7 +44,7 @@ class Records:
     @property
     def results(self) -> Path:
         """Scored responses before and after, in the harness's layout."""
-        return self.folder / "results"
+        return self.folder / RESULTS
 
     def phase(self, number: int) -> Path:
         """The folder of a phase, counted from 1."""
@@ -59,14 +63,14 @@ class Records:
             self._check_data(config, data)
             # First, since it is what the folder is known by.
             write_text(self.folder / CONFIG_FILE, config.as_yaml())
-            write_json(self.folder / "split.json", _split(config, data))
+            write_json(self.folder / SPLIT, _split(config, data))
         except OSError as error:
             raise CrystalError(
                 f"The training cannot be written to {self.folder} ({error.strerror or error}); name another output:."
             ) from error
 
     def _clear(self) -> None:
-        for name in ("split.json", "log.jsonl", "validation.jsonl", "training.json"):
+        for name in (SPLIT, LOG, VALIDATION, SUMMARY):
             (self.folder / name).unlink(missing_ok=True)
         for path in (self.best, self.results, *self.folder.glob("phase*")):
             shutil.rmtree(path, ignore_errors=True)
@@ -74,7 +78,7 @@ class Records:
         (self.folder / CONFIG_FILE).unlink(missing_ok=True)
 
     def _check_data(self, config: TrainConfig, data: TrainingData) -> None:
-        split = self.folder / "split.json"
+        split = self.folder / SPLIT
         if split.is_file() and json.loads(split.read_text("utf-8")) != _split(config, data):
             raise CrystalError(
                 f"{self.folder} holds a run on other items: {config.data.path} has changed since; name another "
@@ -83,23 +87,23 @@ class Records:
 
     def log(self, line: Line) -> None:
         """Adds a line to the log."""
-        _append(self.folder / "log.jsonl", line)
+        _append(self.folder / LOG, line)
 
     def validated(self, line: Line) -> None:
         """Adds a line to the validations."""
-        _append(self.folder / "validation.jsonl", line)
+        _append(self.folder / VALIDATION, line)
 
     def logged(self) -> list[Line]:
         """The lines of the log."""
-        return _lines(self.folder / "log.jsonl")
+        return _lines(self.folder / LOG)
 
     def validations(self) -> list[Line]:
         """The lines of the validations."""
-        return _lines(self.folder / "validation.jsonl")
+        return _lines(self.folder / VALIDATION)
 
     def forget_after(self, phase: int, step: int) -> None:
         """Drops the lines beyond a step, which a run that goes on from there writes again."""
-        for name in ("log.jsonl", "validation.jsonl"):
+        for name in (LOG, VALIDATION):
             file = self.folder / name
             _rewrite(file, [line for line in _lines(file) if (line["phase"], line["step"]) <= (phase, step)])
 
@@ -109,11 +113,11 @@ class Records:
         for line in lines:
             if line["phase"] == phase:
                 line["chosen"] = line["step"] == step
-        _rewrite(self.folder / "validation.jsonl", lines)
+        _rewrite(self.folder / VALIDATION, lines)
 
     def summarise(self, summary: Mapping[str, Any]) -> None:
         """Writes the summary of the run."""
-        write_json(self.folder / "training.json", _finite(dict(summary)))
+        write_json(self.folder / SUMMARY, _finite(dict(summary)))
 
     def is_finished(self) -> bool:
         """Whether the run has come to its end, and not stopped by itself before."""
@@ -122,11 +126,11 @@ class Records:
 
     def reopen(self) -> None:
         """Removes the summary of a run that stopped by itself and is started again."""
-        (self.folder / "training.json").unlink(missing_ok=True)
+        (self.folder / SUMMARY).unlink(missing_ok=True)
 
     def summary(self) -> dict[str, Any] | None:
         """The summary; None where the run has not ended."""
-        file = self.folder / "training.json"
+        file = self.folder / SUMMARY
         return json.loads(file.read_text("utf-8")) if file.is_file() else None
 
 

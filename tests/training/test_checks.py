@@ -6,8 +6,7 @@ import os
 import pytest
 from lmms_eval_crystal.errors import CrystalError
 from lmms_eval_crystal.training import checks
-from lmms_eval_crystal.training.checks import CONFIG_FILE, check_enough, check_output, differing, prepare
-from lmms_eval_crystal.training.config import PhaseConfig
+from lmms_eval_crystal.training.checks import CONFIG_FILE, check_output, differing, prepare
 
 from .conftest import with_data
 
@@ -23,13 +22,6 @@ def test_all_that_a_run_begins_with_is_ready_and_nothing_is_written(config, tmp_
     assert "{question}" in ready.prompt.text
     assert ready.encoder == "minilm"
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_too_few_items_for_a_step_are_one_sentence(config):
-    check_enough(config, 2)
-    phases = (config.phases[0], PhaseConfig(per_device_batch=8, candidates=2, accumulation=8))
-    with pytest.raises(CrystalError, match=r"step of phases\.1 takes 32 prompts and there are 30 training items"):
-        check_enough(changed(config, phases=phases), 30)
 
 
 class TestOutput:

@@ -164,7 +164,16 @@ def some_names(labels: Sequence[str]) -> str:
     names = list(labels[:NAMES_SHOWN])
     if len(labels) > NAMES_SHOWN:
         names.append(f"{len(labels) - NAMES_SHOWN} more")
-    return ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]
+    return listed(names)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence, all of them.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
 #: Fields of the generation signature in which the rows of one board should agree, and how a row that does not is told.
@@ -185,7 +194,7 @@ def differences_between_rows(board: Board) -> list[str]:
     # Of groups of one size the first, which has the best row.
     usual, those = max(alike.items(), key=lambda group: len(group[1]))
     odd = {made: labels for made, labels in alike.items() if made != usual}
-    found = [f"{some_names(labels)} had {_and(_unusual(made, usual))}" for made, labels in odd.items()]
+    found = [f"{some_names(labels)} had {listed(_unusual(made, usual))}" for made, labels in odd.items()]
     if len(found) > NAMES_SHOWN:
         left = sum(len(labels) for labels in list(odd.values())[NAMES_SHOWN:])
         found = [*found[:NAMES_SHOWN], f"{left} more differ in other ways"]
@@ -205,10 +214,6 @@ def _unusual(made: Sequence[str], usual: Sequence[str]) -> list[str]:
 def _grouped(value: str) -> str:
     """A number of tokens with its thousands; hashes and words as they are."""
     return f"{int(value):,}" if re.fullmatch(r"[1-9]\d{3,6}", value) else value
-
-
-def _and(parts: Sequence[str]) -> str:
-    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
 
 
 def differences_from_paper(board: Board) -> list[str]:

@@ -11,7 +11,6 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from .keeping import PREFIX, keep_last, mark_whole
 from .records import Line, Records
-from .validation import Metrics
 
 #: Of the log, what the bar shows.
 SHOWN = ("reward", "kl")
@@ -97,11 +96,11 @@ class PhaseCallback(TrainerCallback):
             keep_last(folder, self._keep, state.best_global_step)
 
 
-def sentence(line: Line, metrics: Metrics, items: int) -> str:
+def sentence(line: Line) -> str:
     """A validation as a line of the terminal."""
     where = "before training" if line["phase"] == 0 else f"phase {line['phase']} step {line['step']}"
     return (
-        f"{where}: accuracy {metrics['accuracy_strict']:.3f} strict ({metrics['accuracy']:.3f}), "
-        f"Match F1 {metrics['match_f1']:.3f}, recall {metrics['recall']:.3f}, steps {metrics['steps']:.1f}, "
-        f"format {metrics['format_valid']:.2f}, reward {metrics['reward']:.3f} ({items} items, {line['seconds']:.0f} s)"
+        f"{where}: accuracy {line['accuracy_strict']:.3f} strict ({line['accuracy']:.3f}), "
+        f"Match F1 {line['match_f1']:.3f}, recall {line['recall']:.3f}, steps {line['steps']:.1f}, "
+        f"format {line['format_valid']:.2f}, reward {line['reward']:.3f} ({line['n']} items, {line['seconds']:.0f} s)"
     )

@@ -23,7 +23,7 @@ from ..model_adapters.local_files import check_folder, local_folder, weights_in
 from ..model_adapters.presets import load_presets
 from ..model_adapters.targets import HUB_ID
 from .config import FREE_KEYS, TrainConfig
-from .data import TrainingData, load_items, prompt_budget
+from .data import TrainingData, load_items
 from .reading import near, read
 from .surgery import check_surgery
 
@@ -44,8 +44,6 @@ class Ready:
     prompt: Prompt
     #: Name of the encoder of validation, and of the reward with similarity ``encoder``.
     encoder: str
-    #: Prompts that each phase shows in one pass over the items.
-    budgets: tuple[int, ...]
 
 
 def prepare(config: TrainConfig, resume: bool = True) -> Ready:
@@ -64,8 +62,8 @@ def prepare(config: TrainConfig, resume: bool = True) -> Ready:
     encoder = config.encoder or settings.encoder or encoder_of(BENCHMARK)
     check_encoder(encoder, "encoder:")
     data = load_items(config)
-    budgets = tuple(prompt_budget(phase, len(data.train), ranks.world_size()) for phase in config.phases)
-    return Ready(data, prompt, encoder, budgets)
+    check_enough(config, len(data.train))
+    return Ready(data, prompt, encoder)
 
 
 @contextmanager
@@ -149,6 +147,17 @@ def check_model(config: TrainConfig) -> None:
             f"model: {name} is not on this machine and HF_HUB_OFFLINE is set; unset it, or name a folder that holds "
             "the model."
         )
+
+
+def check_enough(config: TrainConfig, items: int) -> None:
+    """Raises ``CrystalError`` where so many training items do not fill a single optimiser step of each phase."""
+    for number, phase in enumerate(config.phases):
+        prompts = phase.prompts_per_step(ranks.world_size())
+        if items < prompts:
+            raise CrystalError(
+                f"One optimiser step of phases.{number} takes {prompts} prompts and there are {items} training items; "
+                "bring more, or lower per_device_batch or accumulation."
+            )
 
 
 def check_loggers(config: TrainConfig) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,18 +17,19 @@ from transformers import PrinterCallback
 from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 from trl.models import unwrap_model_for_generation
 
+from ..model_adapters.batching import free_memory
 from ..model_adapters.loading import DTYPES, Checkpoint
 from ..model_adapters.pictures import fit
 from .callbacks import Bar, PhaseCallback, sentence
 from .config import TrainConfig
 from .data import TrainingData, to_dataset
-from .keeping import best_of, check_processes, copy_model, drop_halves, merge_adapter, whole_checkpoints
+from .keeping import PREFIX, best_of, check_processes, copy_model, drop_halves, merge_adapter, whole_checkpoints
 from .plan import arguments, criterion, prompts, reward_of
 from .records import Line, Records
 from .rewards import rewards_of
 from .sharing import main_does
 from .trainer import CrystalGRPOTrainer
-from .validation import Asking, Validator
+from .validation import Asking, Metrics, Validator
 from .verbosity import VerbosityGuard
 
 
@@ -58,6 +58,13 @@ class Run:
     def steps_before(self, phase: int) -> int:
         """Optimiser steps of the phases before this one."""
         return sum(earlier.steps for earlier in self.config.phases[: phase - 1])
+
+    def validated(self, phase: int, step: int, metrics: Metrics, seconds: float) -> None:
+        """Writes and says, on the main process, what a validation has measured."""
+        if PartialState().is_main_process:
+            line: Line = {"phase": phase, "step": step, "n": len(self.data.validated), **metrics, "seconds": seconds}
+            self.records.validated(line)
+            self.bar.say(sentence(line))
 
 
 class PhaseTrainer(CrystalGRPOTrainer):
@@ -91,8 +98,8 @@ def run_phase(run: Run, phase: int) -> dict[str, Any]:
     if not main_does(run.end_of(phase).is_dir):
         step, checkpoint = main_does(partial(_find_place, run, phase))
         if step < run.config.phases[phase - 1].steps:
-            _train(run, phase, checkpoint)
-            free_memory()
+            _train(run, phase, step, checkpoint)
+            release_trainer()
         main_does(partial(_take_best, run, phase))
     return main_does(partial(outcome, run, phase))
 
@@ -124,9 +131,9 @@ def _find_place(run: Run, phase: int) -> tuple[int, Path | None]:
     return step, checkpoint
 
 
-def _train(run: Run, phase: int, checkpoint: Path | None) -> None:
+def _train(run: Run, phase: int, step: int, checkpoint: Path | None) -> None:
+    """Trains from a step on, of whose checkpoint it goes on; there is none of step 0."""
     config = run.config
-    step = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
     run.bar.at(run.steps_before(phase) + step, f"Phase {phase} of {len(config.phases)}")
     guard = VerbosityGuard(config.verbosity.factor, config.verbosity.window) if config.verbosity.factor else None
     rewards = rewards_of(reward_of(config.method, phase), config.rewards, run.validator.reward_encoder, guard)
@@ -184,11 +191,7 @@ def _validate(run: Run, phase: int, trainer: PhaseTrainer) -> dict[str, float]:
             network, network.dtype, lambda done, of: run.bar.note(f"validating {done} of {of}")
         )
     metrics = run.validator.measure(written)
-    line: Line = {"phase": phase, "step": trainer.state.global_step, "n": len(written), **metrics}
-    line["seconds"] = time.monotonic() - started
-    if PartialState().is_main_process:
-        run.records.validated(line)
-        run.bar.say(sentence(line, metrics, len(written)))
+    run.validated(phase, trainer.state.global_step, metrics, time.monotonic() - started)
     return {name: value for name, value in metrics.items() if value is not None}
 
 
@@ -196,7 +199,7 @@ def _take_best(run: Run, phase: int) -> None:
     folder = run.records.phase(phase)
     chosen, _ = best_of(whole_checkpoints(folder)[-1][1])
     run.records.choose(phase, chosen)
-    checkpoint = folder / f"checkpoint-{chosen}"
+    checkpoint = folder / f"{PREFIX}{chosen}"
     if run.config.lora is None:
         copy_model(checkpoint, run.end_of(phase))
     else:
@@ -205,9 +208,7 @@ def _take_best(run: Run, phase: int) -> None:
         merge_adapter(base, run.asking.processor, checkpoint, run.end_of(phase))
 
 
-def free_memory() -> None:
+def release_trainer() -> None:
     """Gives back what a trainer held, and has models loaded whole again, which DeepSpeed would cut into parts."""
     unset_hf_deepspeed_config()
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
+    free_memory()

@@ -18,7 +18,12 @@ from .data import TrainingData
 from .keeping import write_json, write_text
 
 Line = dict[str, Any]
-LINES = LOG, VALIDATION = "log.jsonl", "validation.jsonl"
+#: Files beside the configuration: the split, the log, the validations, and the summary. ``reports`` reads them by these
+#: names, as the folder of the results.
+SPLIT, LOG, VALIDATION, SUMMARY = "split.json", "log.jsonl", "validation.jsonl", "training.json"
+RESULTS = "results"
+#: Files that grow by a line at a time.
+LINES = (LOG, VALIDATION)
 #: How the models of the two results are called: that before training, and the one that was chosen.
 BEFORE, AFTER = "-before", "-after"
 
@@ -41,7 +46,7 @@ class Records:
     @property
     def results(self) -> Path:
         """Scored responses before and after, in the harness's layout."""
-        return self.folder / "results"
+        return self.folder / RESULTS
 
     def phase(self, number: int) -> Path:
         """The folder of a phase, counted from 1."""
@@ -60,7 +65,7 @@ class Records:
             self._check_data(config, data)
             # First, since it is what the folder is known by.
             write_text(self.folder / CONFIG_FILE, config.as_yaml())
-            write_json(self.folder / "split.json", _split(config, data))
+            write_json(self.folder / SPLIT, _split(config, data))
             for name in LINES:
                 # Without what a kill cut off, or the next line would join it.
                 _rewrite(self.folder / name, _lines(self.folder / name))
@@ -70,7 +75,7 @@ class Records:
             ) from error
 
     def _clear(self) -> None:
-        for name in ("split.json", "training.json", *LINES):
+        for name in (SPLIT, SUMMARY, *LINES):
             (self.folder / name).unlink(missing_ok=True)
         for path in (self.best, self.results, *self.folder.glob("phase*")):
             shutil.rmtree(path, ignore_errors=True)
@@ -78,7 +83,7 @@ class Records:
         (self.folder / CONFIG_FILE).unlink(missing_ok=True)
 
     def _check_data(self, config: TrainConfig, data: TrainingData) -> None:
-        split = self.folder / "split.json"
+        split = self.folder / SPLIT
         if split.is_file() and json.loads(split.read_text("utf-8")) != _split(config, data):
             raise CrystalError(
                 f"{self.folder} holds a run on other items: {config.data.path} has changed since; name another "
@@ -117,7 +122,7 @@ class Records:
 
     def summarise(self, summary: Mapping[str, Any]) -> None:
         """Writes the summary of the run."""
-        write_json(self.folder / "training.json", _finite(dict(summary)))
+        write_json(self.folder / SUMMARY, _finite(dict(summary)))
 
     def is_finished(self) -> bool:
         """Whether the run has come to its end, and not stopped by itself before."""
@@ -126,11 +131,11 @@ class Records:
 
     def reopen(self) -> None:
         """Removes the summary of a run that stopped by itself and is started again."""
-        (self.folder / "training.json").unlink(missing_ok=True)
+        (self.folder / SUMMARY).unlink(missing_ok=True)
 
     def summary(self) -> dict[str, Any] | None:
         """The summary; None where the run has not ended."""
-        file = self.folder / "training.json"
+        file = self.folder / SUMMARY
         return json.loads(file.read_text("utf-8")) if file.is_file() else None
 
 

@@ -18,18 +18,6 @@ from .places import CONFIG, LOG, SPLIT, SUMMARY, VALIDATION
 
 #: What reading a file that was cut off, or changed by hand, may raise.
 FAULTS = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, yaml.YAMLError)
-#: Metrics of a validation that stand for a checkpoint.
-VALIDATED = (
-    "accuracy_strict",
-    "accuracy",
-    "match_f1",
-    "precision",
-    "recall",
-    "ordered_f1",
-    "lis",
-    "steps",
-    "format_valid",
-)
 #: Settings that runs of one method may differ in and still be repetitions of each other.
 REPEATED = ("seed", "output", "model", "data", "keep_checkpoints", "report_to")
 #: Methods that project gradients where their configuration leaves it open.

@@ -74,6 +74,14 @@ SLIPS = {
         BASE + "method: answer-only\ngradient_surgery: true",
         r"gradient_surgery, which needs two objectives, and answer-only has one",
     ),
+    "a threshold that nothing exceeds": (
+        BASE + "rewards: {threshold: 1.0}",
+        r"rewards.threshold is 1.0; .* less than 1",
+    ),
+    "a guard against the usual length": (
+        BASE + "verbosity: {factor: 0.5}",
+        r"verbosity.factor is 0\.5, .* or 0 for no",
+    ),
     "limits that exclude each other": (BASE + "min_pixels: 9\nmax_pixels: 4", r"min_pixels is more than max_pixels"),
     "no model": ("data: {path: x}", r"names no model; write model: with a hub id"),
     "no data": ("model: owner/name", r"names no data; write path: below data:"),

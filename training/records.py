@@ -22,6 +22,8 @@ Line = dict[str, Any]
 #: names, as the folder of the results.
 SPLIT, LOG, VALIDATION, SUMMARY = "split.json", "log.jsonl", "validation.jsonl", "training.json"
 RESULTS = "results"
+#: Files that grow by a line at a time.
+LINES = (LOG, VALIDATION)
 #: How the models of the two results are called: that before training, and the one that was chosen.
 BEFORE, AFTER = "-before", "-after"
 
@@ -64,13 +66,16 @@ class Records:
             # First, since it is what the folder is known by.
             write_text(self.folder / CONFIG_FILE, config.as_yaml())
             write_json(self.folder / SPLIT, _split(config, data))
+            for name in LINES:
+                # Without what a kill cut off, or the next line would join it.
+                _rewrite(self.folder / name, _lines(self.folder / name))
         except OSError as error:
             raise CrystalError(
                 f"The training cannot be written to {self.folder} ({error.strerror or error}); name another output:."
             ) from error
 
     def _clear(self) -> None:
-        for name in (SPLIT, LOG, VALIDATION, SUMMARY):
+        for name in (SPLIT, SUMMARY, *LINES):
             (self.folder / name).unlink(missing_ok=True)
         for path in (self.best, self.results, *self.folder.glob("phase*")):
             shutil.rmtree(path, ignore_errors=True)
@@ -103,7 +108,7 @@ class Records:
 
     def forget_after(self, phase: int, step: int) -> None:
         """Drops the lines beyond a step, which a run that goes on from there writes again."""
-        for name in (LOG, VALIDATION):
+        for name in LINES:
             file = self.folder / name
             _rewrite(file, [line for line in _lines(file) if (line["phase"], line["step"]) <= (phase, step)])
 

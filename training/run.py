@@ -65,7 +65,6 @@ def _train(run: Run) -> None:
         if not main_does(partial(_is_measured, run)):
             run.bar.at(0, "Before training")
             metrics, seconds = _measure(run, run.start_of(1), BEFORE)
-            main_does(partial(run.records.forget_after, -1, 0))
             run.validated(0, 0, metrics, seconds)
         for phase in range(1, len(run.config.phases) + 1):
             phases.append(run_phase(run, phase))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from .columns import Column
 from .statistics import ESTABLISHED, comparison_of, too_few
 from .study import Board, Run, fields
 
@@ -18,38 +19,6 @@ LENIENT = 0.05
 ORDERED = 0.5
 #: So many names in a sentence; the rest is counted.
 NAMES_SHOWN = 3
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of the leaderboard: a metric, how it is shown, and whether its highest value deserves a mark."""
-
-    metric: str
-    title: str
-    meaning: str
-    digits: int = 3
-    higher_is_better: bool = False
-
-
-COLUMNS = (
-    Column("accuracy", "Accuracy", "final answers right by the paper's released rule", higher_is_better=True),
-    Column("accuracy_strict", "strict", "final answers right as a careful marker decides", higher_is_better=True),
-    Column("match_f1", "Match F1", "harmonic mean of step precision and recall", higher_is_better=True),
-    Column(
-        "f1_above_null",
-        "above null",
-        "Match F1 minus its null, which is Match F1 against another item's reference steps",
-        higher_is_better=True,
-    ),
-    Column("precision", "Precision", "share of predicted steps that match; few safe steps score high"),
-    Column("recall", "Recall", "share of reference steps that are matched", higher_is_better=True),
-    Column("ordered_f1", "Ordered F1", "Match F1, less up to 30 % for disorder", higher_is_better=True),
-    Column("lis_multi", "LIS 2+", "share of matched steps in order, over the items where two or more match"),
-    Column("steps", "Steps", "predicted steps an item", digits=1),
-    Column("format_usable", "Usable", "share of responses that could be read"),
-    Column("truncated", "Truncated", "share of responses that broke off or reached the token limit"),
-    Column("output_tokens", "Tokens", "output tokens an item, where the model counts them", digits=0),
-)
 
 
 def shown(number: float | None, digits: int) -> str:

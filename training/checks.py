@@ -23,7 +23,7 @@ from ..model_adapters.local_files import check_folder, local_folder, weights_in
 from ..model_adapters.presets import load_presets
 from ..model_adapters.targets import HUB_ID
 from .config import FREE_KEYS, TrainConfig
-from .data import TrainingData, load_items, prompt_budget
+from .data import TrainingData, check_enough, load_items
 from .reading import near, read
 from .surgery import check_surgery
 
@@ -44,8 +44,6 @@ class Ready:
     prompt: Prompt
     #: Name of the encoder of validation, and of the reward with similarity ``encoder``.
     encoder: str
-    #: Prompts that each phase shows in one pass over the items.
-    budgets: tuple[int, ...]
 
 
 def prepare(config: TrainConfig, resume: bool = True) -> Ready:
@@ -64,8 +62,9 @@ def prepare(config: TrainConfig, resume: bool = True) -> Ready:
     encoder = config.encoder or settings.encoder or encoder_of(BENCHMARK)
     check_encoder(encoder, "encoder:")
     data = load_items(config)
-    budgets = tuple(prompt_budget(phase, len(data.train), ranks.world_size()) for phase in config.phases)
-    return Ready(data, prompt, encoder, budgets)
+    for phase in config.phases:
+        check_enough(phase, len(data.train), ranks.world_size())
+    return Ready(data, prompt, encoder)
 
 
 @contextmanager

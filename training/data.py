@@ -125,19 +125,14 @@ def _in_order(items: Iterable[Item]) -> Items:
     return tuple(sorted(items, key=lambda item: item.index))
 
 
-def prompt_budget(phase: PhaseConfig, items: int, processes: int = 1) -> int:
-    """How many of so many items a phase shows in one pass, a whole number of optimiser steps.
-
-    trl drops an incomplete last step of each pass, which in a curriculum would be the hardest items. Raises
-    ``CrystalError`` where the items do not fill a single step.
-    """
+def check_enough(phase: PhaseConfig, items: int, processes: int = 1) -> None:
+    """Raises ``CrystalError`` where so many items do not fill a single optimiser step."""
     a_step = phase.prompts_per_step(processes)
     if items < a_step:
         raise CrystalError(
             f"One optimiser step takes {a_step} prompts and there are {items} training items; bring more, or lower "
             "per_device_batch or accumulation."
         )
-    return min(phase.steps * a_step, items - items % a_step)
 
 
 def curriculum(items: Sequence[Item], budget: int, seed: int) -> list[Item]:

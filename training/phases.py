@@ -13,13 +13,13 @@ from typing import Any
 
 import torch
 from accelerate import PartialState
-from peft import LoraConfig
 from transformers import PrinterCallback
 from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 from trl.models import unwrap_model_for_generation
 
 from ..model_adapters.loading import DTYPES, Checkpoint
 from ..model_adapters.pictures import fit
+from .adapter import adapter_of
 from .callbacks import Bar, PhaseCallback, sentence
 from .config import TrainConfig
 from .data import TrainingData, to_dataset
@@ -144,7 +144,7 @@ def _train(run: Run, phase: int, checkpoint: Path | None) -> None:
         ),
         processing_class=run.asking.processor,
         callbacks=[PhaseCallback(run.records, phase, config.validate_every, config.keep_checkpoints, run.bar)],
-        peft_config=None if config.lora is None else LoraConfig(**config.lora),
+        peft_config=adapter_of(config),
         gradient_surgery=config.surgery,
         guard=guard,
         phase=phase,

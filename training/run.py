@@ -15,6 +15,7 @@ from typing import Any
 from accelerate import PartialState
 
 from ..model_adapters.loading import Checkpoint, choose_dtype
+from .adapter import check_adapter
 from .callbacks import Bar, sentence
 from .checks import Ready, prepare
 from .config import TrainConfig
@@ -55,6 +56,7 @@ def train(config: TrainConfig, *, resume: bool = True) -> Path:
 def _prepared(config: TrainConfig, ready: Ready, records: Records, bar: Bar) -> Run:
     processor = Checkpoint(config.model, config.revision or None).load_processor()
     asking = Asking.of(config, ready.prompt, processor)
+    check_adapter(config)
     validator = Validator(config, ready.data, asking, ready.encoder)
     return Run(config, ready.data, records, asking, validator, bar)
 

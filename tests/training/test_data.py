@@ -14,7 +14,7 @@ from lmms_eval_crystal.crystal_task.item import Item
 from lmms_eval_crystal.crystal_task.prompt import Prompt
 from lmms_eval_crystal.errors import CrystalError
 from lmms_eval_crystal.training.config import PhaseConfig
-from lmms_eval_crystal.training.data import curriculum, load_items, prompt_budget, to_dataset
+from lmms_eval_crystal.training.data import check_enough, curriculum, load_items, to_dataset
 from PIL import Image
 
 from .conftest import with_data
@@ -254,15 +254,9 @@ class TestCurriculum:
         assert chosen[0] < 20
         assert chosen[-1] > 80
 
-    def test_a_pass_is_a_whole_number_of_steps_so_that_the_hardest_are_not_dropped(self):
-        phase = PhaseConfig(steps=50, per_device_batch=4, candidates=2, accumulation=2)  # four prompts a step
-        assert prompt_budget(phase, 1000) == 200
-        assert prompt_budget(phase, 43) == 40
-        assert prompt_budget(phase, 43, processes=4) == 32
-
     def test_too_few_items_for_a_step_are_one_sentence(self):
         with pytest.raises(CrystalError, match="takes 32 prompts and there are 30 training items"):
-            prompt_budget(PhaseConfig(per_device_batch=8, candidates=2, accumulation=8), 30)
+            check_enough(PhaseConfig(per_device_batch=8, candidates=2, accumulation=8), 30)
 
     def test_trls_sampler_keeps_groups_together_and_the_order(self, config):
         from torch.utils.data import DataLoader

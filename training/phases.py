@@ -17,6 +17,8 @@ from transformers import PrinterCallback
 from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 from trl.models import unwrap_model_for_generation
 
+from ..errors import CrystalError, first_line
+from ..model_adapters.batching import is_out_of_memory
 from ..model_adapters.loading import DTYPES, Checkpoint
 from ..model_adapters.pictures import fit
 from .adapter import adapter_of
@@ -91,7 +93,8 @@ def run_phase(run: Run, phase: int) -> dict[str, Any]:
     if not main_does(run.end_of(phase).is_dir):
         step, checkpoint = main_does(partial(_find_place, run, phase))
         if step < run.config.phases[phase - 1].steps:
-            _train(run, phase, checkpoint)
+            with _out_of_memory_said(phase):
+                _train(run, phase, checkpoint)
             free_memory()
         main_does(partial(_take_best, run, phase))
     return main_does(partial(outcome, run, phase))
@@ -128,6 +131,8 @@ def _train(run: Run, phase: int, checkpoint: Path | None) -> None:
     config = run.config
     step = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
     run.bar.at(run.steps_before(phase) + step, f"Phase {phase} of {len(config.phases)}")
+    if checkpoint:
+        run.bar.say(f"phase {phase}: goes on from step {step} ({checkpoint})")
     guard = VerbosityGuard(config.verbosity.factor, config.verbosity.window) if config.verbosity.factor else None
     rewards = rewards_of(reward_of(config.method, phase), config.rewards, run.validator.reward_encoder, guard)
     trainer = PhaseTrainer(
@@ -153,6 +158,21 @@ def _train(run: Run, phase: int, checkpoint: Path | None) -> None:
     trainer.remove_callback(PrinterCallback)
     with _own_wandb_run(config):
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+
+
+@contextmanager
+def _out_of_memory_said(phase: int) -> Iterator[None]:
+    """Memory that runs out in a phase is a sentence that says what to lower."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        raise CrystalError(
+            f"Memory ran out in phase {phase} ({first_line(error)}); lower per_device_batch and raise accumulation by "
+            "the same factor, lower max_completion_length or max_pixels, or train with lora:; as another "
+            "configuration it begins anew, in another output: or with --fresh."
+        ) from error
 
 
 @contextmanager
@@ -188,7 +208,7 @@ def _validate(run: Run, phase: int, trainer: PhaseTrainer) -> dict[str, float]:
     line["seconds"] = time.monotonic() - started
     if PartialState().is_main_process:
         run.records.validated(line)
-        run.bar.say(sentence(line, metrics, len(written)))
+        run.bar.say(sentence(f"phase {phase} step {line['step']}", metrics, len(written), line["seconds"]))
     return {name: value for name, value in metrics.items() if value is not None}
 
 

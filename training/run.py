@@ -16,7 +16,7 @@ from accelerate import PartialState
 
 from ..model_adapters.loading import Checkpoint, choose_dtype
 from .adapter import check_adapter
-from .callbacks import Bar, sentence
+from .callbacks import Bar, hints, sentence
 from .checks import Ready, prepare
 from .config import TrainConfig
 from .diagnostics import diagnose
@@ -70,11 +70,15 @@ def _train(run: Run) -> None:
             line: Line = {"phase": 0, "step": 0, "n": len(run.data.validated), **metrics, "seconds": seconds}
             if PartialState().is_main_process:
                 run.records.validated(line)
-                run.bar.say(sentence(line, metrics, line["n"]))
+                run.bar.say(sentence("before training", metrics, line["n"], seconds))
+                for hint in hints(metrics, run.config.max_completion_length):
+                    run.bar.say(hint)
         for phase in range(1, len(run.config.phases) + 1):
             phases.append(run_phase(run, phase))
         run.bar.at(sum(phase.steps for phase in run.config.phases), "After training")
         after, seconds = _measure(run, Checkpoint(str(run.records.best)), AFTER)
+        chosen = f"after training (phase {phases[-1]['phase']} step {phases[-1]['chosen']})"
+        run.bar.say(sentence(chosen, after, len(run.data.validated), seconds))
     except Diverged as error:
         stopped = str(error)
         phases.append(main_does(partial(outcome, run, len(phases) + 1)))

@@ -141,7 +141,7 @@ def _say_ready(config: TrainConfig, ready: Ready) -> None:
     for number, phase in enumerate(config.phases, 1):
         prompts = phase.prompts_per_step(processes)
         passes = phase.steps * prompts / len(data.train)
-        shown = f"{phase.steps} steps of {prompts} prompts x {phase.candidates} candidates {on}"
+        shown = f"{phase.steps} steps of {prompts} prompt{'s' * (prompts > 1)} x {phase.candidates} candidates {on}"
         lines.append((f"phase {number}", f"{shown}; {passes:.1f} passes over the items"))
     lines.append(("output", config.output))
     for name, line in lines:

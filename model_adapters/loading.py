@@ -98,6 +98,14 @@ class Checkpoint:
             raise self._explained(error) from error
         return network.eval()
 
+    def empty_network(self) -> Any:
+        """The model without weights, which takes no memory, to look at its layers. Raises ``CrystalError``."""
+        try:
+            with torch.device("meta"):
+                return AutoModelForImageTextToText.from_config(AutoConfig.from_pretrained(self._source, **self._common))
+        except Exception as error:
+            raise self._explained(error) from error
+
     @property
     def _source(self) -> str:
         return str(self.path) if self.path.is_dir() else self.name

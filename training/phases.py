@@ -12,14 +12,15 @@ from typing import Any
 
 import torch
 from accelerate import PartialState
-from peft import LoraConfig
 from transformers import PrinterCallback
 from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 from trl.models import unwrap_model_for_generation
 
-from ..model_adapters.batching import free_memory
+from ..errors import CrystalError, first_line
+from ..model_adapters.batching import free_memory, is_out_of_memory
 from ..model_adapters.loading import DTYPES, Checkpoint
 from ..model_adapters.pictures import fit
+from .adapter import adapter_of
 from .callbacks import Bar, PhaseCallback, sentence
 from .config import TrainConfig
 from .data import TrainingData, to_dataset
@@ -64,7 +65,8 @@ class Run:
         if PartialState().is_main_process:
             line: Line = {"phase": phase, "step": step, "n": len(self.data.validated), **metrics, "seconds": seconds}
             self.records.validated(line)
-            self.bar.say(sentence(line))
+            where = f"phase {phase} step {step}" if phase else "before training"
+            self.bar.say(sentence(where, metrics, line["n"], seconds))
 
 
 class PhaseTrainer(CrystalGRPOTrainer):
@@ -98,7 +100,8 @@ def run_phase(run: Run, phase: int) -> dict[str, Any]:
     if not main_does(run.end_of(phase).is_dir):
         step, checkpoint = main_does(partial(_find_place, run, phase))
         if step < run.config.phases[phase - 1].steps:
-            _train(run, phase, step, checkpoint)
+            with _out_of_memory_said(phase):
+                _train(run, phase, step, checkpoint)
             release_trainer()
         main_does(partial(_take_best, run, phase))
     return main_does(partial(outcome, run, phase))
@@ -135,6 +138,8 @@ def _train(run: Run, phase: int, step: int, checkpoint: Path | None) -> None:
     """Trains from a step on, of whose checkpoint it goes on; there is none of step 0."""
     config = run.config
     run.bar.at(run.steps_before(phase) + step, f"Phase {phase} of {len(config.phases)}")
+    if checkpoint:
+        run.bar.say(f"phase {phase}: goes on from step {step} ({checkpoint})")
     guard = VerbosityGuard(config.verbosity.factor, config.verbosity.window) if config.verbosity.factor else None
     rewards = rewards_of(reward_of(config.method, phase), config.rewards, run.validator.reward_encoder, guard)
     trainer = PhaseTrainer(
@@ -151,7 +156,7 @@ def _train(run: Run, phase: int, step: int, checkpoint: Path | None) -> None:
         ),
         processing_class=run.asking.processor,
         callbacks=[PhaseCallback(run.records, phase, config.validate_every, config.keep_checkpoints, run.bar)],
-        peft_config=None if config.lora is None else LoraConfig(**config.lora),
+        peft_config=adapter_of(config),
         gradient_surgery=config.surgery,
         guard=guard,
         phase=phase,
@@ -160,6 +165,21 @@ def _train(run: Run, phase: int, step: int, checkpoint: Path | None) -> None:
     trainer.remove_callback(PrinterCallback)
     with _own_wandb_run(config):
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+
+
+@contextmanager
+def _out_of_memory_said(phase: int) -> Iterator[None]:
+    """Memory that runs out in a phase is a sentence that says what to lower."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        raise CrystalError(
+            f"Memory ran out in phase {phase} ({first_line(error)}); lower per_device_batch and raise accumulation by "
+            "the same factor, lower max_completion_length or max_pixels, or train with lora:; as another "
+            "configuration it begins anew, in another output: or with --fresh."
+        ) from error
 
 
 @contextmanager

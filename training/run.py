@@ -15,7 +15,8 @@ from typing import Any
 from accelerate import PartialState
 
 from ..model_adapters.loading import Checkpoint, choose_dtype
-from .callbacks import Bar
+from .adapter import check_adapter
+from .callbacks import Bar, hints, sentence
 from .checks import Ready, prepare
 from .config import TrainConfig
 from .diagnostics import diagnose
@@ -55,6 +56,7 @@ def train(config: TrainConfig, *, resume: bool = True) -> Path:
 def _prepared(config: TrainConfig, ready: Ready, records: Records, bar: Bar) -> Run:
     processor = Checkpoint(config.model, config.revision or None).load_processor()
     asking = Asking.of(config, ready.prompt, processor)
+    check_adapter(config)
     validator = Validator(config, ready.data, asking, ready.encoder)
     return Run(config, ready.data, records, asking, validator, bar)
 
@@ -66,10 +68,14 @@ def _train(run: Run) -> None:
             run.bar.at(0, "Before training")
             metrics, seconds = _measure(run, run.start_of(1), BEFORE)
             run.validated(0, 0, metrics, seconds)
+            for hint in hints(metrics, run.config.max_completion_length):
+                run.bar.say(hint)
         for phase in range(1, len(run.config.phases) + 1):
             phases.append(run_phase(run, phase))
         run.bar.at(sum(phase.steps for phase in run.config.phases), "After training")
         after, seconds = _measure(run, Checkpoint(str(run.records.best)), AFTER)
+        chosen = f"after training (phase {phases[-1]['phase']} step {phases[-1]['chosen']})"
+        run.bar.say(sentence(chosen, after, len(run.data.validated), seconds))
     except Diverged as error:
         stopped = str(error)
         phases.append(main_does(partial(outcome, run, len(phases) + 1)))

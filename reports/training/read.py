@@ -88,6 +88,12 @@ class Training:
         return known if isinstance(known, bool) else self.method in PROJECTED
 
     @property
+    def alike(self) -> float | None:
+        """Share of the groups whose candidates all earned the same, which move no weight; None where it is unknown."""
+        logged = self.log["frac_reward_zero_std"].dropna() if "frac_reward_zero_std" in self.log else []
+        return float(logged.mean()) if len(logged) else None
+
+    @property
     def before(self) -> pd.Series | None:
         """The validation before the first step; None where there is none."""
         found = self.validations[self.validations["phase"] == 0]

@@ -314,6 +314,16 @@ def test_weights_that_explode_are_a_divergence_too(root):
         train(short(root, "exploded", phases=(phase,)))
 
 
+def test_memory_that_runs_out_is_one_sentence_that_says_what_to_lower(root, monkeypatch):
+    def full(*arguments: Any, **columns: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(phases.PhaseTrainer, "training_step", full)
+        with pytest.raises(CrystalError, match=r"Memory ran out in phase 1 .*; lower per_device_batch and raise"):
+            train(short(root, "full"))
+
+
 def test_a_run_does_not_go_on_with_other_items(root):
     config = short(root, "other")
     Records(root / "other").begin(config, run.prepare(config).data, resume=True)

@@ -6,6 +6,8 @@ from typing import ParamSpec, TypeVar
 
 #: So many names make a message useful; the rest would bury it.
 NAMES_SHOWN = 5
+#: So many characters of what another library says; some print whole pages.
+LINE_SHOWN = 200
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -22,6 +24,19 @@ def first_few(names: Iterable[object]) -> str:
     """
     shown = [str(name) for name in names]
     return ", ".join(shown[:NAMES_SHOWN]) + (", ..." if len(shown) > NAMES_SHOWN else "") or "none"
+
+
+def first_line(error: BaseException, with_type: bool = False) -> str:
+    """What another library's error says first, for a message; its type where it says nothing.
+
+    >>> first_line(OSError("no such file\\nand more")), first_line(KeyError("a"), with_type=True), first_line(OSError())
+    ('no such file', "KeyError: 'a'", 'OSError')
+    """
+    name = type(error).__name__
+    lines = str(error).strip().splitlines()
+    if not lines:
+        return name
+    return f"{name}: {lines[0][:LINE_SHOWN]}" if with_type else lines[0][:LINE_SHOWN]
 
 
 def stop_the_run(function: Callable[P, R]) -> Callable[P, R]:

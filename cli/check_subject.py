@@ -9,6 +9,7 @@ from ..arguments import split_arguments
 from ..crystal_task import source
 from ..crystal_task.plugin import BENCHMARK, PAPER
 from ..crystal_task.settings import Settings
+from ..errors import first_line
 from ..model_adapters.commands import BACKENDS, Command, Wishes, build_command
 from ..model_adapters.hardware import Gpu
 from ..model_adapters.local_files import Weights, local_folder, weights_in
@@ -93,6 +94,5 @@ def hub_revision(repository: str, revision: str | None, kind: str) -> tuple[str,
         api.auth_check(repository, repo_type=kind)
         info: Any = api.repo_info(repository, revision=revision, repo_type=kind, timeout=PING_TIMEOUT_S)
     except Exception as error:  # the hub client and the net raise whatever they like
-        lines = str(error).strip().splitlines()
-        return "", f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
+        return "", first_line(error, with_type=True)
     return str(info.sha)[:12], ""

@@ -12,7 +12,7 @@ from ..crystal_task.data import MINI_FILE
 from ..crystal_task.plugin import MINI, TASK_NAMES
 from ..crystal_task.settings import HUB_DATASET, Settings
 from ..crystal_task.source import SPLIT, Location, locate
-from ..errors import CrystalError
+from ..errors import CrystalError, first_line
 from ..reports.pictures import Pictures
 
 
@@ -87,7 +87,6 @@ def _open(location: Location, name: str) -> RawImages:
     except CrystalError:
         raise
     except Exception as error:  # builders and hub clients raise whatever they like
-        reason = str(error).strip().splitlines()[:1] or [type(error).__name__]
         raise CrystalError(
-            f"the dataset {name} is not at hand without the hub ({reason[0][:160]}); name a copy with --dataset."
+            f"the dataset {name} is not at hand without the hub ({first_line(error)}); name a copy with --dataset."
         ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 from pathlib import Path
 from statistics import median
@@ -88,6 +89,8 @@ def run(
         crystal-eval report out/qwen2_5_vl_3b
     """
     _need_extra()
+    # torch reads it as it is imported; its remarks are on settings that trl makes.
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     quiet_libraries()
     # Here, since the evaluation installs nothing that training needs.
     from ..training.checks import prepare, said_once
@@ -95,12 +98,12 @@ def run(
 
     with said_once():
         wanted = read_config(_find(config), settings or ())
-    if check:
-        _say_ready(wanted, prepare(wanted, resume))
-        return
-    from ..training.run import train
+        if check:
+            _say_ready(wanted, prepare(wanted, resume))
+            return
+        from ..training.run import train
 
-    folder = train(wanted, resume=resume)
+        folder = train(wanted, resume=resume)
     if ranks.is_main():
         print(f"Trained: {folder}; `crystal-eval report {folder}` shows before and after.")
 

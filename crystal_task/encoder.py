@@ -7,7 +7,7 @@ from functools import cache
 from loguru import logger
 
 from .. import ranks
-from ..errors import CrystalError
+from ..errors import CrystalError, first_line
 from ..metrics import EmbeddingTable, StepEncoder
 from ..metrics.encoder import default_encoder
 from .plugin import MINI
@@ -36,7 +36,7 @@ def check_device(device: str) -> None:
         torch.zeros(1, device=device).item()
     except Exception as error:  # torch raises RuntimeError, AssertionError and others for what it lacks
         raise CrystalError(
-            f"CRYSTAL_ENCODER_DEVICE={device} cannot be used here ({str(error).splitlines()[0]}); set it to cpu or "
+            f"CRYSTAL_ENCODER_DEVICE={device} cannot be used here ({first_line(error)}); set it to cpu or "
             "cuda:0, or unset it for this rank's GPU."
         ) from error
 

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..errors import CrystalError, stop_the_run
+from ..errors import CrystalError, first_line, stop_the_run
 from .settings import HUB_DATASET, Settings
 
 SPLIT = "test"
@@ -119,7 +119,7 @@ def open_dataset(location: Location, name: str, split: Split = TEST) -> Any:
             cache_dir = _harness_cache() if split == TEST else None
             splits = datasets.load_dataset(location.path, cache_dir=cache_dir, **location.kwargs)
     except Exception as error:  # builders and hub clients raise whatever they like
-        reason = _first_line(error)
+        reason = _reason(error)
         if location.is_local:
             raise CrystalError(_advice(name, split, f"reading it failed: {reason}")) from error
         raise CrystalError(_hub_advice(name, split, reason)) from error
@@ -159,14 +159,13 @@ def _advice(name: str, split: Split, problem: str) -> str:
     )
 
 
-def _first_line(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     """What went wrong at the bottom: the datasets library wraps its reasons in general words."""
     while error.__cause__ is not None:
         error = error.__cause__
-    lines = str(error).strip().splitlines()
     if any(words in str(error) for words in OF_NO_ITEMS):
         return "it has no items"
-    return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
+    return first_line(error, with_type=True)
 
 
 @stop_the_run

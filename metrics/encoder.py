@@ -19,7 +19,7 @@ import numpy as np
 import yaml
 from tqdm import tqdm
 
-from ..errors import CrystalError
+from ..errors import CrystalError, first_line
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -120,13 +120,9 @@ def check_encoder(name: str, option: str = "--encoder", download: bool = True) -
     except Exception as error:  # the hub client raises its own errors and those of its HTTP library
         raise CrystalError(
             f"The encoder {name!r} is not on this machine and the Hugging Face hub does not give it "
-            f"({_reason(error)}): take `{option} minilm`, which needs no hub ({MINILM}), give {option} a folder that "
-            "holds the encoder, or make the hub reachable."
+            f"({first_line(error)}): take `{option} minilm`, which needs no hub ({MINILM}), give {option} a folder "
+            "that holds the encoder, or make the hub reachable."
         ) from error
-
-
-def _reason(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 
 def _content_hash(folder: Path) -> str:
@@ -280,7 +276,7 @@ def _load(name: str, source: EncoderSource, device: str) -> SentenceTransformer:
         return SentenceTransformer(source.location, device=device)
     except Exception as error:  # the loader raises whatever the hub client, the file system or torch raise
         raise CrystalError(
-            f"The encoder {name!r} could not be loaded ({_reason(error)}). In CRYSTAL_ENCODER for a run, or by "
+            f"The encoder {name!r} could not be loaded ({first_line(error)}). In CRYSTAL_ENCODER for a run, or by "
             f"--encoder of a command (--encoders of ablate), name minilm ({MINILM}) or a folder that holds it, or "
             "make the Hugging Face hub reachable."
         ) from error

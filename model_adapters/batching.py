@@ -7,7 +7,7 @@ from typing import TypeVar
 import torch
 from loguru import logger as eval_logger
 
-from ..errors import CrystalError
+from ..errors import CrystalError, first_line
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -87,7 +87,7 @@ class Batches:
             if not is_out_of_memory(error):
                 raise
             # Only its text: the exception holds the frames, and with them the memory that is needed now.
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            reason = first_line(error)
         else:
             self._failed = [load for load in self._failed if load > _load(lengths)]
             yield results

@@ -8,7 +8,7 @@ from typing import Any
 from jinja2 import TemplateError
 from PIL import Image
 
-from ..errors import CrystalError
+from ..errors import CrystalError, first_line
 
 # Shorter special tokens are ordinary characters ("!", a line break) that some checkpoints use as padding.
 SHORTEST_MARKER = 3
@@ -80,7 +80,7 @@ class ChatFormat:
             return self._processor.apply_chat_template(turns, tokenize=False, add_generation_prompt=answer)
         except (TemplateError, TypeError) as error:
             raise CrystalError(
-                f"The model's chat template refuses the messages of a task ({_first_line(error)}); "
+                f"The model's chat template refuses the messages of a task ({first_line(error)}); "
                 "run that task with another model."
             ) from error
 
@@ -143,7 +143,3 @@ def _common_end(one: str, other: str) -> str:
     return next(
         one[len(one) - length :] for length in range(longest, -1, -1) if one.endswith(other[len(other) - length :])
     )
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -49,36 +49,35 @@ class Ready:
 
 
 def prepare(config: TrainConfig, resume: bool = True) -> Ready:
-    """Checks everything and loads the items; no model is touched. Of several ranks the first says what is wrong.
+    """Checks everything and loads the items; no model is touched.
 
     Raises ``CrystalError`` for the first thing that would end the run later.
     """
-    with said_once():
-        if config.surgery:
-            check_surgery()
-        check_output(config, resume)
-        check_model(config)
-        check_loggers(config)
-        check_lora(config)
-        settings = Settings.from_environment()
-        prompt = own_prompt(settings)
-        encoder = config.encoder or settings.encoder or encoder_of(BENCHMARK)
-        check_encoder(encoder, "encoder:")
-        data = load_items(config)
-        budgets = tuple(prompt_budget(phase, len(data.train), ranks.world_size()) for phase in config.phases)
+    if config.surgery:
+        check_surgery()
+    check_output(config, resume)
+    check_model(config)
+    check_loggers(config)
+    check_lora(config)
+    settings = Settings.from_environment()
+    prompt = own_prompt(settings)
+    encoder = config.encoder or settings.encoder or encoder_of(BENCHMARK)
+    check_encoder(encoder, "encoder:")
+    data = load_items(config)
+    budgets = tuple(prompt_budget(phase, len(data.train), ranks.world_size()) for phase in config.phases)
     return Ready(data, prompt, encoder, budgets)
 
 
 @contextmanager
 def said_once() -> Iterator[None]:
-    """A fault that all ranks meet is raised on the first; the others end without a word."""
+    """A fault that all ranks meet is said by the first, whose end ends the others; one that only another rank meets,
+    by that one, a little later."""
     try:
         yield
-    except CrystalError as error:
-        if ranks.is_main():
-            raise
-        time.sleep(WAIT_S)
-        raise SystemExit(1) from error
+    except CrystalError:
+        if not ranks.is_main():
+            time.sleep(WAIT_S)
+        raise
 
 
 def check_output(config: TrainConfig, resume: bool) -> None:

@@ -81,6 +81,9 @@ def arguments(config: TrainConfig, phase: int, folder: Path) -> GRPOConfig:
         temperature=config.temperature,
         top_p=config.top_p,
         top_k=config.top_k,
+        # Sampling from logits that are no numbers any more would end a process, on a GPU without a word. So the loss,
+        # on which all processes look together, is the first to show it.
+        generation_kwargs={"remove_invalid_values": True},
         # The order is that of ``prompts``.
         shuffle_dataset=False,
         # Checkpoints; which are kept is decided in ``keeping``.

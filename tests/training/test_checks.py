@@ -155,13 +155,11 @@ def test_too_few_items_for_one_step_are_one_sentence(config):
         prepare(changed(config, phases=(phase, phase)))
 
 
-def test_of_several_ranks_one_says_what_is_wrong(config, monkeypatch):
-    monkeypatch.setattr(checks, "WAIT_S", 0)
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.setenv("RANK", "1")
-    with pytest.raises(SystemExit) as ended:
-        prepare(changed(config, model="missing"))
-    assert ended.value.code == 1
-    monkeypatch.setenv("RANK", "0")
-    with pytest.raises(CrystalError, match="there is no folder missing"):
-        prepare(changed(config, model="missing"))
+def test_of_several_ranks_the_first_says_what_is_wrong_before_the_others(config, monkeypatch):
+    waited = []
+    monkeypatch.setattr("time.sleep", waited.append)
+    for rank, seconds in (("0", []), ("1", [checks.WAIT_S])):
+        monkeypatch.setenv("RANK", rank)
+        with pytest.raises(CrystalError, match="there is no folder missing"), checks.said_once():
+            prepare(changed(config, model="missing"))
+        assert waited == seconds

@@ -13,7 +13,7 @@ from typing import Any, get_args, get_type_hints
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from ..errors import CrystalError
+from ..errors import CrystalError, first_line
 from .config import TrainConfig, phases_of
 
 UNKNOWN_KEY = "unexpected_keyword_argument"
@@ -84,7 +84,7 @@ def _load(path: Path) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         where = f" in line {mark.line + 1}" if mark else ""
         raise CrystalError(
-            f"{path} is no YAML: {getattr(error, 'problem', None) or str(error).partition(chr(10))[0]}{where}."
+            f"{path} is no YAML: {getattr(error, 'problem', None) or first_line(error)}{where}."
         ) from None
     if not isinstance(content, dict):
         raise CrystalError(f"{path} holds no keys; a configuration has at least model: and data: with path: below it.")

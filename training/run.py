@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,8 @@ def train(config: TrainConfig, *, resume: bool = True) -> Path:
     quiet_libraries()
     ready = prepare(config, resume)
     records = Records(Path(config.output).expanduser())
-    with processes():
+    with ExitStack() as stack, processes():
+        main_does(lambda: stack.enter_context(records.alone()))
         main_does(partial(records.begin, config, ready.data, resume))
         if main_does(records.is_finished):
             if PartialState().is_main_process:

@@ -308,7 +308,9 @@ def test_a_training_that_diverges_keeps_its_last_good_checkpoint_and_says_so(roo
 
 def test_a_run_does_not_go_on_with_other_items(root):
     config = short(root, "other")
-    Records(root / "other").begin(config, run.prepare(config).data, resume=True)
+    with Records(root / "other").alone():
+        Records(root / "other").begin(config, run.prepare(config).data, resume=True)
+    (root / "other" / "log.jsonl").touch()
     shutil.move(root / "items", root / "kept")
     try:
         make_items(root / "items", 21)

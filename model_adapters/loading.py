@@ -98,11 +98,12 @@ class Checkpoint:
             raise self._explained(error) from error
         return network.eval()
 
-    def empty_network(self) -> Any:
-        """The model without weights, which takes no memory, to look at its layers. Raises ``CrystalError``."""
+    def load_skeleton(self) -> Any:
+        """The model with its shapes and without its weights, in no memory. Raises ``CrystalError``."""
         try:
+            config = AutoConfig.from_pretrained(self._source, **self._common)
             with torch.device("meta"):
-                return AutoModelForImageTextToText.from_config(AutoConfig.from_pretrained(self._source, **self._common))
+                return AutoModelForImageTextToText.from_config(config, trust_remote_code=self.trust_remote_code)
         except Exception as error:
             raise self._explained(error) from error
 

@@ -24,7 +24,16 @@ from .adapter import adapter_of
 from .callbacks import Bar, PhaseCallback, sentence
 from .config import TrainConfig
 from .data import TrainingData, to_dataset
-from .keeping import PREFIX, best_of, check_processes, copy_model, drop_halves, merge_adapter, whole_checkpoints
+from .keeping import (
+    PREFIX,
+    best_of,
+    check_files,
+    check_processes,
+    copy_model,
+    drop_halves,
+    merge_adapter,
+    whole_checkpoints,
+)
 from .plan import arguments, criterion, prompts, reward_of
 from .records import Line, Records
 from .rewards import rewards_of
@@ -129,6 +138,7 @@ def _find_place(run: Run, phase: int) -> tuple[int, Path | None]:
     whole = whole_checkpoints(folder)
     step, checkpoint = whole[-1] if whole else (0, None)
     if checkpoint:
+        check_files(checkpoint)
         check_processes(checkpoint, PartialState().num_processes)
     run.records.forget_after(phase, step)
     return step, checkpoint

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
+import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import CrystalError
 from ..metrics.signature import data_hash
-from .checks import CONFIG_FILE
+from .checks import CONFIG_FILE, SPLIT_FILE, is_begun
 from .config import TrainConfig
 from .data import TrainingData
-from .keeping import write_json, write_text
+from .keeping import read_json, unreadable, write_json, write_text
 
 Line = dict[str, Any]
-#: Files beside the configuration: the split, the log, the validations, and the summary. ``reports`` reads them by these
-#: names, as the folder of the results.
-SPLIT, LOG, VALIDATION, SUMMARY = "split.json", "log.jsonl", "validation.jsonl", "training.json"
+#: Files beside the configuration and the split: the log, the validations, and the summary. ``reports`` reads them by
+#: these names, as the folder of the results.
+LOG, VALIDATION, SUMMARY = "log.jsonl", "validation.jsonl", "training.json"
 RESULTS = "results"
 #: Files that grow by a line at a time.
 LINES = (LOG, VALIDATION)
@@ -59,32 +62,59 @@ class Records:
         Raises ``CrystalError`` where they are not, and where the folder cannot be written to.
         """
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            if not resume:
+            if not (resume and is_begun(self.folder)):
                 self._clear()
             self._check_data(config, data)
             # First, since it is what the folder is known by.
+            write_json(self.folder / SPLIT_FILE, _split(config, data))
             write_text(self.folder / CONFIG_FILE, config.as_yaml())
-            write_json(self.folder / SPLIT, _split(config, data))
-            for name in LINES:
-                # Without what a kill cut off, or the next line would join it.
-                _rewrite(self.folder / name, _lines(self.folder / name))
+            for file in (self.folder / name for name in LINES):
+                if file.exists():
+                    # Without what a kill cut off, or the next line would join it.
+                    _rewrite(file, _lines(file))
         except OSError as error:
-            raise CrystalError(
-                f"The training cannot be written to {self.folder} ({error.strerror or error}); name another output:."
-            ) from error
+            raise self._unwritable(error) from error
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Makes the folder, and keeps other runs out of it; a process that is killed lets go.
+
+        Raises ``CrystalError`` where another run is in it, and where it cannot be made.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.folder, os.O_RDONLY)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        try:
+            # A file system without locks leaves it to the user.
+            with suppress(OSError):
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError as error:
+                    raise CrystalError(
+                        f"Another run is writing to {self.folder}; wait until it ends, or name another output:."
+                    ) from error
+            yield
+        finally:
+            os.close(handle)
+
+    def _unwritable(self, error: OSError) -> CrystalError:
+        return CrystalError(
+            f"The training cannot be written to {self.folder} ({error.strerror or error}); name another output:."
+        )
 
     def _clear(self) -> None:
-        for name in (SPLIT, SUMMARY, *LINES):
+        for name in (CONFIG_FILE, SUMMARY, *LINES):
             (self.folder / name).unlink(missing_ok=True)
-        for path in (self.best, self.results, *self.folder.glob("phase*")):
+        for path in (self.best, self.results, *self.folder.glob("phase[0-9]")):
             shutil.rmtree(path, ignore_errors=True)
         # Last: without it the folder is no training any more.
-        (self.folder / CONFIG_FILE).unlink(missing_ok=True)
+        (self.folder / SPLIT_FILE).unlink(missing_ok=True)
 
     def _check_data(self, config: TrainConfig, data: TrainingData) -> None:
-        split = self.folder / SPLIT
-        if split.is_file() and json.loads(split.read_text("utf-8")) != _split(config, data):
+        split = self.folder / SPLIT_FILE
+        if split.is_file() and read_json(split) != _split(config, data):
             raise CrystalError(
                 f"{self.folder} holds a run on other items: {config.data.path} has changed since; name another "
                 "output:, or start anew with --fresh."
@@ -127,7 +157,7 @@ class Records:
     def is_finished(self) -> bool:
         """Whether the run has come to its end, and not stopped by itself before."""
         summary = self.summary()
-        return summary is not None and summary["stopped"] is None
+        return summary is not None and summary.get("stopped", "") is None
 
     def reopen(self) -> None:
         """Removes the summary of a run that stopped by itself and is started again."""
@@ -136,7 +166,7 @@ class Records:
     def summary(self) -> dict[str, Any] | None:
         """The summary; None where the run has not ended."""
         file = self.folder / SUMMARY
-        return json.loads(file.read_text("utf-8")) if file.is_file() else None
+        return read_json(file) if file.is_file() else None
 
 
 def _split(config: TrainConfig, data: TrainingData) -> dict[str, Any]:
@@ -160,7 +190,13 @@ def _lines(file: Path) -> list[Line]:
     """The whole lines of a file; the last of a killed run may be cut off."""
     if not file.is_file():
         return []
-    return [json.loads(line) for line in file.read_text("utf-8").split("\n")[:-1]]
+    lines = file.read_bytes().split(b"\n")[:-1]
+    try:
+        read = [json.loads(line) for line in lines]
+        _ = [(line["phase"], line["step"]) for line in read]
+    except (ValueError, KeyError, TypeError) as error:
+        raise unreadable(file, error) from error
+    return read
 
 
 def _rewrite(file: Path, lines: Iterable[Line]) -> None:

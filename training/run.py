@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from typing import Any
 from accelerate import PartialState
 
 from ..model_adapters.loading import Checkpoint, choose_dtype
-from .adapter import check_adapter
 from .callbacks import Bar, hints, sentence
 from .checks import Ready, prepare
 from .config import TrainConfig
@@ -41,7 +41,8 @@ def train(config: TrainConfig, *, resume: bool = True) -> Path:
     quiet_libraries()
     ready = prepare(config, resume)
     records = Records(Path(config.output).expanduser())
-    with processes():
+    with ExitStack() as stack, processes():
+        main_does(lambda: stack.enter_context(records.alone()))
         main_does(partial(records.begin, config, ready.data, resume))
         if main_does(records.is_finished):
             if PartialState().is_main_process:
@@ -56,7 +57,6 @@ def train(config: TrainConfig, *, resume: bool = True) -> Path:
 def _prepared(config: TrainConfig, ready: Ready, records: Records, bar: Bar) -> Run:
     processor = Checkpoint(config.model, config.revision or None).load_processor()
     asking = Asking.of(config, ready.prompt, processor)
-    check_adapter(config)
     validator = Validator(config, ready.data, asking, ready.encoder)
     return Run(config, ready.data, records, asking, validator, bar)
 

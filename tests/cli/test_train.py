@@ -9,7 +9,7 @@ import synthetic
 import yaml
 from lmms_eval_crystal.cli import main as command_line
 from lmms_eval_crystal.cli import train as module
-from safetensors.numpy import save_file
+from tiny_run import build_without_weights
 
 SHIPPED = sorted(path.name for path in module.SHIPPED.glob("*.yaml"))
 
@@ -21,10 +21,7 @@ def place(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("CRYSTAL_DATASET", "benchmark.parquet")
     synthetic.dataset(40).to_parquet("items.parquet")
     synthetic.dataset(3, question=["Which way?", "How far?", "How long?"]).to_parquet("benchmark.parquet")
-    Path("model").mkdir()
-    for name in ("config.json", "processor_config.json"):
-        Path("model", name).write_text("{}")
-    save_file({}, "model/model.safetensors")
+    build_without_weights(Path("model"))
     settings = {"model": "model", "output": "out", "encoder": "minilm", "data": {"path": "items.parquet"}}
     Path("run.yaml").write_text(yaml.safe_dump(settings))
     return tmp_path

@@ -326,7 +326,9 @@ def test_memory_that_runs_out_is_one_sentence_that_says_what_to_lower(root, monk
 
 def test_a_run_does_not_go_on_with_other_items(root):
     config = short(root, "other")
-    Records(root / "other").begin(config, run.prepare(config).data, resume=True)
+    with Records(root / "other").alone():
+        Records(root / "other").begin(config, run.prepare(config).data, resume=True)
+    (root / "other" / "log.jsonl").touch()
     shutil.move(root / "items", root / "kept")
     try:
         make_items(root / "items", 21)

@@ -90,8 +90,10 @@ class Training:
     @property
     def alike(self) -> float | None:
         """Share of the groups whose candidates all earned the same, which move no weight; None where it is unknown."""
-        logged = self.log["frac_reward_zero_std"].dropna() if "frac_reward_zero_std" in self.log else []
-        return float(logged.mean()) if len(logged) else None
+        if "frac_reward_zero_std" not in self.log:
+            return None
+        logged = self.log["frac_reward_zero_std"].dropna()
+        return None if logged.empty else float(logged.mean())
 
     @property
     def before(self) -> pd.Series | None:

@@ -58,16 +58,19 @@ class DataConfig(_NoOtherKeys):
 
 @dataclass(frozen=True)
 class RewardConfig(_NoOtherKeys):
-    """Weights and rules of the reward; the paper's CPR weights by default."""
+    """Weights and rules of the reward; the defaults are those of single rewards too."""
 
+    #: The paper's weights of CPR; the released code's defaults are 0.6 and 0.4.
     answer_weight: Share = 0.65
     step_weight: Share = 0.35
+    #: Part of the step reward that is left where the answer is wrong (the released code's value).
     wrong_factor: Share = 0.3
     #: Of composite and answer-only rewards and of phase 1; composite needs format + accuracy + steps = 1.
     format: Share = 0.1
     accuracy: Share = 0.5
     steps: Share = 0.4
     similarity: Similarity = "overlap"
+    #: That a pair must exceed to match: of the released CPR. Their stand-alone step reward takes 0.45.
     threshold: Annotated[float, Field(ge=0, lt=1, strict=True)] = 0.3
     answer_rule: AnswerRule = "strict"
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from transformers.trainer import TRAINER_STATE_NAME
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from ..errors import CrystalError, first_line
 from ..model_adapters.local_files import Weights, damaged, some, weights_in
@@ -22,7 +23,7 @@ STATE = re.compile(
     r"optimizer|scheduler|scaler|rng_state|rollout_|trainer_state|training_args|verbosity|whole\.json|README|latest$"
     r"|zero_to_fp32|global_step"
 )
-PREFIX = "checkpoint-"
+PREFIX = f"{PREFIX_CHECKPOINT_DIR}-"
 
 
 def mark_whole(checkpoint: Path, processes: int) -> None:

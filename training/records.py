@@ -15,12 +15,18 @@ from typing import Any
 
 from ..errors import CrystalError
 from ..metrics.signature import data_hash
-from .checks import CONFIG_FILE, SPLIT_FILE, is_begun
+from .checks import CONFIG_FILE, SPLIT, is_begun
 from .config import TrainConfig
 from .data import TrainingData
 from .keeping import read_json, unreadable, write_json, write_text
 
 Line = dict[str, Any]
+#: Files beside the configuration and the split: the log, the validations, and the summary. ``reports`` reads them by
+#: these names, as the folder of the results.
+LOG, VALIDATION, SUMMARY = "log.jsonl", "validation.jsonl", "training.json"
+RESULTS = "results"
+#: Files that grow by a line at a time.
+LINES = (LOG, VALIDATION)
 #: How the models of the two results are called: that before training, and the one that was chosen.
 BEFORE, AFTER = "-before", "-after"
 
@@ -43,7 +49,7 @@ class Records:
     @property
     def results(self) -> Path:
         """Scored responses before and after, in the harness's layout."""
-        return self.folder / "results"
+        return self.folder / RESULTS
 
     def phase(self, number: int) -> Path:
         """The folder of a phase, counted from 1."""
@@ -60,8 +66,11 @@ class Records:
                 self._clear()
             self._check_data(config, data)
             # First, since it is what the folder is known by.
-            write_json(self.folder / SPLIT_FILE, _split(config, data))
+            write_json(self.folder / SPLIT, _split(config, data))
             write_text(self.folder / CONFIG_FILE, config.as_yaml())
+            for name in LINES:
+                # Without what a kill cut off, or the next line would join it.
+                _rewrite(self.folder / name, _lines(self.folder / name))
         except OSError as error:
             raise self._unwritable(error) from error
 
@@ -95,15 +104,15 @@ class Records:
         )
 
     def _clear(self) -> None:
-        for name in (CONFIG_FILE, "log.jsonl", "validation.jsonl", "training.json"):
+        for name in (CONFIG_FILE, SUMMARY, *LINES):
             (self.folder / name).unlink(missing_ok=True)
         for path in (self.best, self.results, *self.folder.glob("phase[0-9]")):
             shutil.rmtree(path, ignore_errors=True)
         # Last: without it the folder is no training any more.
-        (self.folder / SPLIT_FILE).unlink(missing_ok=True)
+        (self.folder / SPLIT).unlink(missing_ok=True)
 
     def _check_data(self, config: TrainConfig, data: TrainingData) -> None:
-        split = self.folder / SPLIT_FILE
+        split = self.folder / SPLIT
         if split.is_file() and read_json(split) != _split(config, data):
             raise CrystalError(
                 f"{self.folder} holds a run on other items: {config.data.path} has changed since; name another "
@@ -112,23 +121,23 @@ class Records:
 
     def log(self, line: Line) -> None:
         """Adds a line to the log."""
-        _append(self.folder / "log.jsonl", line)
+        _append(self.folder / LOG, line)
 
     def validated(self, line: Line) -> None:
         """Adds a line to the validations."""
-        _append(self.folder / "validation.jsonl", line)
+        _append(self.folder / VALIDATION, line)
 
     def logged(self) -> list[Line]:
         """The lines of the log."""
-        return _lines(self.folder / "log.jsonl")
+        return _lines(self.folder / LOG)
 
     def validations(self) -> list[Line]:
         """The lines of the validations."""
-        return _lines(self.folder / "validation.jsonl")
+        return _lines(self.folder / VALIDATION)
 
     def forget_after(self, phase: int, step: int) -> None:
         """Drops the lines beyond a step, which a run that goes on from there writes again."""
-        for name in ("log.jsonl", "validation.jsonl"):
+        for name in LINES:
             file = self.folder / name
             _rewrite(file, [line for line in _lines(file) if (line["phase"], line["step"]) <= (phase, step)])
 
@@ -138,11 +147,11 @@ class Records:
         for line in lines:
             if line["phase"] == phase:
                 line["chosen"] = line["step"] == step
-        _rewrite(self.folder / "validation.jsonl", lines)
+        _rewrite(self.folder / VALIDATION, lines)
 
     def summarise(self, summary: Mapping[str, Any]) -> None:
         """Writes the summary of the run."""
-        write_json(self.folder / "training.json", _finite(dict(summary)))
+        write_json(self.folder / SUMMARY, _finite(dict(summary)))
 
     def is_finished(self) -> bool:
         """Whether the run has come to its end, and not stopped by itself before."""
@@ -151,11 +160,11 @@ class Records:
 
     def reopen(self) -> None:
         """Removes the summary of a run that stopped by itself and is started again."""
-        (self.folder / "training.json").unlink(missing_ok=True)
+        (self.folder / SUMMARY).unlink(missing_ok=True)
 
     def summary(self) -> dict[str, Any] | None:
         """The summary; None where the run has not ended."""
-        file = self.folder / "training.json"
+        file = self.folder / SUMMARY
         return read_json(file) if file.is_file() else None
 
 

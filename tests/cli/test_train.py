@@ -44,7 +44,7 @@ def test_a_check_says_what_would_run_and_writes_nothing(place, capsys):
         "OK    data        items.parquet: 34 items to train on, 6 held out",
         "OK    steps       3 to 3 reference steps an item, median 3",
     ]
-    assert "OK    phase 2     170 steps of 2 prompts x 5 candidates on 1 process; 10.0 passes over 34 items" in lines
+    assert "OK    phase 2     170 steps of 2 prompts x 5 candidates on 1 process; 10.0 passes over the items" in lines
     assert lines[-1] == "Not checked: whether model and batches fit into memory."
     assert sorted(place.iterdir()) == before
 

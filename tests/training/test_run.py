@@ -64,7 +64,8 @@ def undisturbed(root: Path) -> Records:
 def short(root: Path, name: str, **more: Any) -> TrainConfig:
     """One phase."""
     config = tiny_config(root)
-    return dataclasses.replace(config, method="cpr", phases=config.phases[:1], output=str(root / name), **more)
+    settings = {"method": "cpr", "phases": config.phases[:1], "output": str(root / name)} | more
+    return dataclasses.replace(config, **settings)
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -264,6 +265,21 @@ def test_training_and_validation_ask_with_the_same_tokens(root, monkeypatch):
         assert model_inputs(asking.processor, [conversation])["input_ids"][0].tolist() == list(ids)
 
 
+def test_the_model_is_told_which_tokens_are_pictures_also_of_prompts_of_different_lengths(root, monkeypatch):
+    seen = []
+
+    def forward(trainer: Any, model: Any, input_ids: Any, attention_mask: Any, *more: Any, **named: Any) -> Any:
+        pictures = input_ids == model.config.image_token_id
+        assert torch.equal(named["mm_token_type_ids"] == 1, pictures)
+        seen.append(sorted(set(pictures.sum(dim=1).tolist())))
+        return original(trainer, model, input_ids, attention_mask, *more, **named)
+
+    original = phases.PhaseTrainer._get_per_token_logps_and_entropies
+    monkeypatch.setattr(phases.PhaseTrainer, "_get_per_token_logps_and_entropies", forward)
+    train(short(root, "pictures", validate_every=3))
+    assert [1, 2] in seen
+
+
 def test_the_best_checkpoint_and_the_last_ones_are_kept(undisturbed):
     for phase in (1, 2):
         chosen = undisturbed.summary()["phases"][phase - 1]["chosen"]
@@ -306,11 +322,28 @@ def test_a_training_that_diverges_keeps_its_last_good_checkpoint_and_says_so(roo
     assert again["phases"][0]["steps"] == 3
 
 
+def test_weights_that_explode_are_a_divergence_too(root):
+    """Whatever such a model would write, the sentence comes before the libraries' own errors."""
+    phase = dataclasses.replace(tiny_config(root).phases[0], learning_rate=1e20)
+    with pytest.raises(Diverged, match="step 2 of phase 1: the loss is no finite number"):
+        train(short(root, "exploded", phases=(phase,)))
+
+
+def test_memory_that_runs_out_is_one_sentence_that_says_what_to_lower(root, monkeypatch):
+    def full(*arguments: Any, **columns: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(phases.PhaseTrainer, "training_step", full)
+        with pytest.raises(CrystalError, match=r"Memory ran out in phase 1 .*; lower per_device_batch and raise"):
+            train(short(root, "full"))
+
+
 def test_a_run_does_not_go_on_with_other_items(root):
     config = short(root, "other")
     with Records(root / "other").alone():
         Records(root / "other").begin(config, run.prepare(config).data, resume=True)
-    (root / "other" / "log.jsonl").touch()
+    Records(root / "other").log({"phase": 1, "step": 1})
     shutil.move(root / "items", root / "kept")
     try:
         make_items(root / "items", 21)
@@ -336,7 +369,12 @@ def test_afresh_everything_of_an_earlier_run_goes(root, undisturbed):
     shutil.copytree(undisturbed.folder, folder)
     config = tiny_config(root, output=str(folder))
     Records(folder).begin(config, run.prepare(config).data, resume=False)
-    assert sorted(path.name for path in folder.iterdir()) == ["config.yaml", "split.json"]
+    assert {path.name: path.stat().st_size > 0 for path in folder.iterdir()} == {
+        "config.yaml": True,
+        "split.json": True,
+        "log.jsonl": False,
+        "validation.jsonl": False,
+    }
 
 
 def test_an_adapter_ends_merged_into_a_model_that_any_loader_takes(root):

@@ -277,7 +277,7 @@ def test_the_model_is_told_which_tokens_are_pictures_also_of_prompts_of_differen
     original = phases.PhaseTrainer._get_per_token_logps_and_entropies
     monkeypatch.setattr(phases.PhaseTrainer, "_get_per_token_logps_and_entropies", forward)
     train(short(root, "pictures", validate_every=3))
-    assert [1, 2] in seen
+    assert any(len(counts) > 1 for counts in seen)
 
 
 def test_the_best_checkpoint_and_the_last_ones_are_kept(undisturbed):

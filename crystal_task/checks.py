@@ -77,7 +77,10 @@ def with_images(dataset: datasets.Dataset, folder: Path | None) -> datasets.Data
 def read_items(dataset: datasets.Dataset) -> list[Item]:
     """All items, without their images. Raises ``CrystalError`` that names the first one that is incomplete."""
     rows = dataset.select_columns([name for name in dataset.column_names if name != "image"])
-    items = [Item.from_row(row, index) for index, row in enumerate(rows)]
+    try:
+        items = [Item.from_row(row, index) for index, row in enumerate(rows)]
+    except UnicodeDecodeError as error:
+        raise CrystalError(f"The dataset holds texts that are no UTF-8 ({error}); save it as UTF-8.") from error
     for item in items:
         problem = _problem(item)
         if problem:

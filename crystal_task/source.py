@@ -18,6 +18,8 @@ from typing import Any
 from ..errors import CrystalError, first_line, stop_the_run
 from .settings import HUB_DATASET, Settings
 
+#: How much of a path a message shows.
+SHOWN = 80
 SPLIT = "test"
 #: Names of splits in file names; the first that occurs counts.
 SPLITS = ("test", "train", "validation", "val", "dev")
@@ -57,7 +59,11 @@ def locate(dataset: str, revision: str = "", split: Split = TEST) -> Location:
     Of local data only the files of ``split`` are taken, where their names say which they are. Raises ``CrystalError``
     for a path that holds none of these.
     """
-    path = Path(dataset).expanduser()
+    try:
+        path = Path(dataset).expanduser()
+        path.exists()
+    except (OSError, RuntimeError) as error:  # RuntimeError: the home of nobody
+        raise CrystalError(_advice(dataset[:SHOWN], split, f"it cannot be looked at ({first_line(error)})")) from error
     if path.is_dir():
         return _folder(path.resolve(), split)
     if path.is_file():

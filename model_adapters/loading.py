@@ -15,6 +15,7 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor
+from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 
 from ..errors import CrystalError
 from .batching import is_out_of_memory
@@ -98,12 +99,15 @@ class Checkpoint:
             raise self._explained(error) from error
         return network.eval()
 
-    def load_skeleton(self) -> Any:
-        """The model with its shapes and without its weights, in no memory. Raises ``CrystalError``."""
+    def empty_network(self) -> Any:
+        """The model without weights, which takes no memory, to look at its layers. Raises ``CrystalError``."""
         try:
             config = AutoConfig.from_pretrained(self._source, **self._common)
+            if config.model_type not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
+                # transformers says so too, after a minute in which it imports all that it has.
+                raise ValueError("Unrecognized configuration class")
             with torch.device("meta"):
-                return AutoModelForImageTextToText.from_config(config, trust_remote_code=self.trust_remote_code)
+                return AutoModelForImageTextToText.from_config(config)
         except Exception as error:
             raise self._explained(error) from error
 

@@ -31,14 +31,14 @@ WEIGHT, SPREAD = 30.0, 1.0
 
 
 def make_items(folder: Path, count: int = ITEMS) -> Path:
-    """Squares of three colours, with one to three reference steps."""
+    """Pictures of three colours and two sizes, with one to three reference steps."""
     rows = []
     for number in range(count):
         colour = COLOURS[number % len(COLOURS)]
         steps = ["The picture shows one square", f"The square is {colour}", "Nothing else is in it"]
         rows.append(
             {
-                "image": Image.new("RGB", (28, 28), colour),
+                "image": Image.new("RGB", (28 * (1 + number % 2), 28), colour),
                 "question": f"Which colour has square {number}?",
                 "answer": colour,
                 "reference_steps": steps[: 1 + number % 3],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache, partial
@@ -24,17 +25,19 @@ from ..crystal_task.settings import HUB_DATASET, Settings
 from ..errors import CrystalError, first_few
 from .config import DataConfig
 
+#: Where a chat template puts a picture, as data for training have it in their texts.
+IMAGE_MARK = re.compile(r"<\|?(?:image|img|vision)\w*\|?>")
 ALLOW = "write allow_test_items: true below data:"
 
 
 def question_key(question: str) -> str:
-    """One spelling of a question: case, white space, and punctuation at its ends do not count.
+    """One spelling of a question: letters and digits alone count, without case and without marks of a picture.
 
-    >>> question_key("How many  DOGS?") == question_key("how many dogs")
+    >>> question_key("<image>\\nHow many  DOGS?") == question_key("how many dogs")
     True
     """
-    words = unicodedata.normalize("NFKC", question).casefold().split()
-    return " ".join(words).strip(".?!:; ")
+    text = unicodedata.normalize("NFKC", IMAGE_MARK.sub("", question)).casefold()
+    return "".join(filter(str.isalnum, text)) or text.strip()
 
 
 def check_name(wanted: DataConfig) -> None:
@@ -110,8 +113,10 @@ def _compare(
 
 
 def _question_keys(item: Item) -> set[str]:
-    """The question alone and with its options, since some data sets write them into it."""
-    return {question_key(item.question), question_key(item.full_question)}
+    """The question alone and with its options, which some data sets write into it, and its first line: others write
+    below it how to answer."""
+    first = IMAGE_MARK.sub("", item.question).strip().partition("\n")[0]
+    return {question_key(item.question), question_key(item.full_question), question_key(first)}
 
 
 def _pixels(images: RawImages, index: int) -> str:

@@ -23,11 +23,6 @@ def check_rules(config: TrainConfig, file: str) -> None:
         )
     if not config.output.strip():
         raise CrystalError(f"{file}: output is blank; name the folder that the training goes to.")
-    if 0 < config.verbosity.factor <= 1:
-        raise CrystalError(
-            f"{file}: verbosity.factor is {config.verbosity.factor:g}, which would punish every second chain; give a "
-            "number above 1, or 0 for no guard."
-        )
     _check_weights(config, file)
     wanted, found = phases_of(config.method), len(config.phases)
     if found != wanted:

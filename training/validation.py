@@ -48,7 +48,10 @@ class Asking:
 
     @classmethod
     def of(cls, config: TrainConfig, prompt: Prompt, processor: Any) -> Asking:
-        """Sets the configuration's limits of pictures on the processor, which keeps them where it is saved."""
+        """Sets on the processor, which keeps them where it is saved, the configuration's limits of pictures, and that
+        it pads on the left: trl does so with prompts, and takes from the processor which of their tokens are pictures'.
+        """
+        processor.tokenizer.padding_side = "left"
         limits = set_image_limits(processor, config.min_pixels, config.max_pixels, config.max_tiles)
         return cls(processor, prompt, ChatFormat(processor), limits)
 

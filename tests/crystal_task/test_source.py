@@ -69,6 +69,8 @@ def test_jsonl_with_image_paths_relative_to_the_file(tmp_path):
         ("/no/such/file.parquet", "there is no such file or folder"),
         ("no_such_thing", "there is no such file or folder"),
         (".", "holds no saved dataset"),
+        ("x" * 5000, "it cannot be looked at"),
+        ("~nosuchuser/data", "it cannot be looked at"),
     ],
 )
 def test_a_path_that_leads_nowhere_is_named(name, says, tmp_path, monkeypatch):

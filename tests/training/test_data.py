@@ -150,6 +150,14 @@ def test_data_that_cannot_be_trained_on_is_one_sentence(fault, config, tmp_path)
     assert "\n" not in str(error.value)
 
 
+def test_texts_that_are_no_utf8_are_one_sentence(config, tmp_path):
+    (tmp_path / "one.png").write_bytes(synthetic.picture(1))
+    row = b'{"image": "one.png", "question": "Caf\xe9?", "answer": "x", "reference_steps": ["y"]}\n'
+    (tmp_path / "rows.jsonl").write_bytes(9 * row)
+    with pytest.raises(CrystalError, match="texts that are no UTF-8"):
+        load_items(with_data(config, path=str(tmp_path / "rows.jsonl")))
+
+
 def test_a_hub_that_does_not_answer_says_how_to_log_in_and_what_to_use_instead(config):
     with pytest.raises(
         CrystalError, match=r"owner/name could not be fetched.*hf auth login.*a local copy as path: below"
@@ -189,6 +197,11 @@ class TestLeakage:
         for image in (png(tested, compress_level=0), png(grey)):
             with pytest.raises(CrystalError, match="item 19 is item 1"):
                 load_items(training(image, "  how  FAR"))
+
+    @pytest.mark.parametrize("question", ["<image>\nHow far?", "How\u200b 'far'?", "How far?\nAnswer in one word."])
+    def test_what_is_written_around_a_question_does_not_hide_it(self, training, tested, question):
+        with pytest.raises(CrystalError, match="item 19 is item 1"):
+            load_items(training(png(tested), question))
 
     def test_options_written_into_the_question_do_not_hide_it(self, training, benchmark, tested):
         synthetic.dataset(3, question=["Which way?", "How far?", "How long?"]).to_parquet(benchmark)

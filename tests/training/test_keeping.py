@@ -3,10 +3,12 @@
 import json
 
 import pytest
+import torch
 from lmms_eval_crystal.errors import CrystalError
 from lmms_eval_crystal.training.keeping import (
     WHOLE,
     best_of,
+    check_files,
     check_processes,
     copy_model,
     drop_halves,
@@ -15,6 +17,7 @@ from lmms_eval_crystal.training.keeping import (
     whole_checkpoints,
     written_whole,
 )
+from safetensors.torch import save_file
 
 
 @pytest.fixture
@@ -66,6 +69,18 @@ def test_another_number_of_processes_is_refused(phase):
     check_processes(phase / "checkpoint-5", 2)
     with pytest.raises(CrystalError, match="written by 2 processes, and there is 1 now; start as many again"):
         check_processes(phase / "checkpoint-5", 1)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.pt", "rng_state.pth", "trainer_state.json"])
+def test_a_file_of_a_checkpoint_that_is_cut_short_is_named(tmp_path, name):
+    save_file({"weight": torch.zeros(9)}, tmp_path / "model.safetensors")
+    for file in ("optimizer.pt", "rng_state.pth"):
+        torch.save({"state": torch.zeros(9)}, tmp_path / file)
+    (tmp_path / "trainer_state.json").write_text('{"best_global_step": 10, "best_metric": 0.5}')
+    check_files(tmp_path)
+    (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:-9])
+    with pytest.raises(CrystalError, match=rf"{name} .*--fresh"):
+        check_files(tmp_path)
 
 
 def test_a_plain_folder_has_the_model_and_nothing_of_the_training(phase, tmp_path):

@@ -4,9 +4,10 @@ import json
 import math
 
 import pytest
+from lmms_eval_crystal.errors import CrystalError
 from lmms_eval_crystal.reports.training import places as places_of_reports
 from lmms_eval_crystal.training import records as module
-from lmms_eval_crystal.training.checks import CONFIG_FILE, SPLIT_FILE
+from lmms_eval_crystal.training.checks import CONFIG_FILE
 from lmms_eval_crystal.training.records import Records
 
 
@@ -64,6 +65,25 @@ def test_a_folder_without_lines_has_none(tmp_path):
 
 
 def test_a_report_finds_the_files_of_a_run_by_the_names_that_it_gives_them():
-    for name in ("LOG", "VALIDATION", "SUMMARY", "RESULTS", "BEFORE", "AFTER"):
+    for name in ("SPLIT", "LOG", "VALIDATION", "SUMMARY", "RESULTS", "BEFORE", "AFTER"):
         assert getattr(places_of_reports, name) == getattr(module, name)
-    assert (places_of_reports.CONFIG, places_of_reports.SPLIT) == (CONFIG_FILE, SPLIT_FILE)
+    assert places_of_reports.CONFIG == CONFIG_FILE
+
+
+@pytest.mark.parametrize("text", ["{torn\n", "[1]\n", '{"loss": 1}\n', "\x00\x00\n"])
+def test_a_log_that_was_damaged_is_one_sentence_and_is_not_written_over(records, text):
+    file = records.folder / "log.jsonl"
+    with file.open("a") as log:
+        log.write(text)
+    whole = file.read_bytes()
+    for work in (records.logged, lambda: records.forget_after(1, 1)):
+        with pytest.raises(CrystalError, match=r"log.jsonl cannot be read .*restore it, or begin anew with --fresh"):
+            work()
+    assert file.read_bytes() == whole
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]"])
+def test_a_summary_that_was_damaged_is_one_sentence(records, text):
+    (records.folder / "training.json").write_text(text)
+    with pytest.raises(CrystalError, match=r"training.json cannot be read"):
+        records.is_finished()

@@ -265,6 +265,21 @@ def test_training_and_validation_ask_with_the_same_tokens(root, monkeypatch):
         assert model_inputs(asking.processor, [conversation])["input_ids"][0].tolist() == list(ids)
 
 
+def test_the_model_is_told_which_tokens_are_pictures_also_of_prompts_of_different_lengths(root, monkeypatch):
+    seen = []
+
+    def forward(trainer: Any, model: Any, input_ids: Any, attention_mask: Any, *more: Any, **named: Any) -> Any:
+        pictures = input_ids == model.config.image_token_id
+        assert torch.equal(named["mm_token_type_ids"] == 1, pictures)
+        seen.append(sorted(set(pictures.sum(dim=1).tolist())))
+        return original(trainer, model, input_ids, attention_mask, *more, **named)
+
+    original = phases.PhaseTrainer._get_per_token_logps_and_entropies
+    monkeypatch.setattr(phases.PhaseTrainer, "_get_per_token_logps_and_entropies", forward)
+    train(short(root, "pictures", validate_every=3))
+    assert any(len(counts) > 1 for counts in seen)
+
+
 def test_the_best_checkpoint_and_the_last_ones_are_kept(undisturbed):
     for phase in (1, 2):
         chosen = undisturbed.summary()["phases"][phase - 1]["chosen"]
@@ -328,7 +343,7 @@ def test_a_run_does_not_go_on_with_other_items(root):
     config = short(root, "other")
     with Records(root / "other").alone():
         Records(root / "other").begin(config, run.prepare(config).data, resume=True)
-    (root / "other" / "log.jsonl").touch()
+    Records(root / "other").log({"phase": 1, "step": 1})
     shutil.move(root / "items", root / "kept")
     try:
         make_items(root / "items", 21)

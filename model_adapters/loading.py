@@ -99,15 +99,15 @@ class Checkpoint:
             raise self._explained(error) from error
         return network.eval()
 
-    def empty_network(self) -> Any:
-        """The model without weights, which takes no memory, to look at its layers. Raises ``CrystalError``."""
+    def load_skeleton(self) -> Any:
+        """The model with its shapes and without its weights, in no memory. Raises ``CrystalError``."""
         try:
             config = AutoConfig.from_pretrained(self._source, **self._common)
             if config.model_type not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
                 # transformers says so too, after a minute in which it imports all that it has.
                 raise ValueError("Unrecognized configuration class")
             with torch.device("meta"):
-                return AutoModelForImageTextToText.from_config(config)
+                return AutoModelForImageTextToText.from_config(config, trust_remote_code=self.trust_remote_code)
         except Exception as error:
             raise self._explained(error) from error
 

@@ -20,18 +20,17 @@ from ..crystal_task.prompt import Prompt
 from ..crystal_task.settings import Settings
 from ..errors import CrystalError, first_few, first_line
 from ..metrics.encoder import check_encoder
-from ..model_adapters.loading import Checkpoint
 from ..model_adapters.local_files import check_folder, local_folder, weights_in
 from ..model_adapters.presets import load_presets
 from ..model_adapters.targets import HUB_ID
-from .adapter import check_adapter
 from .config import FREE_KEYS, TrainConfig
 from .data import TrainingData, load_items
 from .reading import near, read
+from .skeleton import check_skeleton
 from .surgery import check_surgery
 
 #: What a run was asked for. By the second its folder is known; a file of the first's name may be anybody's.
-CONFIG_FILE, SPLIT = "config.yaml", "split.json"
+CONFIG_FILE, SPLIT_FILE = "config.yaml", "split.json"
 SPLIT_KEYS = {"seed", "data", "counts", "validation", "validated"}
 #: How much of a path a message shows.
 SHOWN = 80
@@ -64,7 +63,7 @@ def prepare(config: TrainConfig, resume: bool = True) -> Ready:
     check_model(config)
     check_loggers(config)
     check_lora(config)
-    check_kind(config)
+    check_skeleton(config)
     settings = Settings.from_environment()
     prompt = own_prompt(settings)
     encoder = config.encoder or settings.encoder or encoder_of(BENCHMARK)
@@ -125,7 +124,7 @@ def check_output(config: TrainConfig, resume: bool) -> None:
             f"The results cannot go to {folder}, because {there} cannot be written to; name another output:."
         )
     # A kill may have left the first file half written.
-    if there != folder or {path.name for path in folder.iterdir()} <= {f"{SPLIT}.part"}:
+    if there != folder or {path.name for path in folder.iterdir()} <= {f"{SPLIT_FILE}.part"}:
         return
     if not is_run(folder):
         raise CrystalError(f"The folder {folder} holds other files than those of a training run; name another output:.")
@@ -148,15 +147,14 @@ def check_output(config: TrainConfig, resume: bool) -> None:
 def is_run(folder: Path) -> bool:
     """Whether a folder is that of a training run, whose files a run that begins anew removes."""
     try:
-        return set(json.loads((folder / SPLIT).read_text("utf-8"))) >= SPLIT_KEYS
+        return set(json.loads((folder / SPLIT_FILE).read_text("utf-8"))) >= SPLIT_KEYS
     except (OSError, ValueError, TypeError):
         return False
 
 
 def is_begun(folder: Path) -> bool:
-    """Whether a run has got further than to write what it was asked for, and to open its empty log."""
-    files = [path for path in folder.iterdir() if path.name.removesuffix(".part") not in (CONFIG_FILE, SPLIT)]
-    return any(path.is_dir() or path.stat().st_size for path in files)
+    """Whether a run has got further than to write what it was asked for."""
+    return any(path.name.removesuffix(".part") not in (CONFIG_FILE, SPLIT_FILE) for path in folder.iterdir())
 
 
 def differing(one: TrainConfig, other: TrainConfig) -> list[str]:
@@ -209,14 +207,6 @@ def check_enough(config: TrainConfig, items: int) -> None:
                 f"One optimiser step of phases.{number} takes {prompts} prompts and there are {items} training items; "
                 "bring more, or lower per_device_batch or accumulation."
             )
-
-
-def check_kind(config: TrainConfig) -> None:
-    """Raises ``CrystalError`` for a checkpoint that is no vision-language model, has no processor, or that ``lora``
-    does not fit; of a hub model only the small files are fetched."""
-    checkpoint = Checkpoint(config.model, config.revision or None)
-    checkpoint.load_processor()
-    check_adapter(config, checkpoint.empty_network())
 
 
 def check_loggers(config: TrainConfig) -> None:

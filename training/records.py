@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import CrystalError
 from ..metrics.signature import data_hash
-from .checks import CONFIG_FILE, SPLIT, is_begun
+from .checks import CONFIG_FILE, SPLIT_FILE, is_begun
 from .config import TrainConfig
 from .data import TrainingData
 from .keeping import read_json, unreadable, write_json, write_text
@@ -66,11 +66,12 @@ class Records:
                 self._clear()
             self._check_data(config, data)
             # First, since it is what the folder is known by.
-            write_json(self.folder / SPLIT, _split(config, data))
+            write_json(self.folder / SPLIT_FILE, _split(config, data))
             write_text(self.folder / CONFIG_FILE, config.as_yaml())
-            for name in LINES:
-                # Without what a kill cut off, or the next line would join it.
-                _rewrite(self.folder / name, _lines(self.folder / name))
+            for file in (self.folder / name for name in LINES):
+                if file.exists():
+                    # Without what a kill cut off, or the next line would join it.
+                    _rewrite(file, _lines(file))
         except OSError as error:
             raise self._unwritable(error) from error
 
@@ -109,10 +110,10 @@ class Records:
         for path in (self.best, self.results, *self.folder.glob("phase[0-9]")):
             shutil.rmtree(path, ignore_errors=True)
         # Last: without it the folder is no training any more.
-        (self.folder / SPLIT).unlink(missing_ok=True)
+        (self.folder / SPLIT_FILE).unlink(missing_ok=True)
 
     def _check_data(self, config: TrainConfig, data: TrainingData) -> None:
-        split = self.folder / SPLIT
+        split = self.folder / SPLIT_FILE
         if split.is_file() and read_json(split) != _split(config, data):
             raise CrystalError(
                 f"{self.folder} holds a run on other items: {config.data.path} has changed since; name another "

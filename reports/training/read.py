@@ -17,7 +17,9 @@ from ..plain import one_line
 from .places import CONFIG, LOG, SPLIT, SUMMARY, VALIDATION
 
 #: What reading a file that was cut off, or changed by hand, may raise.
-FAULTS = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, yaml.YAMLError)
+FAULTS = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, yaml.YAMLError)
+#: Phases and steps that a line can name; a training has two phases, and a million steps in each at most.
+MOST_PHASES, MOST_STEPS = 9, 10**7
 #: Settings that runs of one method may differ in and still be repetitions of each other.
 REPEATED = ("seed", "output", "model", "data", "keep_checkpoints", "report_to")
 #: Methods that project gradients where their configuration leaves it open.
@@ -160,8 +162,17 @@ def number(value: Any) -> float | None:
     return found if math.isfinite(found) else None
 
 
+class _WithoutAliases(yaml.SafeLoader):
+    """A training writes none, and a few lines of them stand for billions of values."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("it has aliases")
+        return super().compose_node(parent, index)
+
+
 def _settings(file: Path) -> dict[str, Any]:
-    content = yaml.safe_load(file.read_text("utf-8"))
+    content = yaml.load(file.read_text("utf-8"), _WithoutAliases)
     if not isinstance(content, dict):
         raise ValueError("no mapping of settings")
     return content
@@ -188,6 +199,8 @@ def _table(file: Path, notes: list[str]) -> pd.DataFrame:
         try:
             row = json.loads(line)
             key = int(row["phase"]), int(row["step"])
+            if not (0 <= key[0] <= MOST_PHASES and 0 <= key[1] <= MOST_STEPS):
+                raise ValueError("no step of a training")
         except FAULTS:
             torn += 1
             continue
@@ -210,13 +223,13 @@ def _lines(file: Path, notes: list[str]) -> Iterator[bytes]:
 
 
 def _numbers(row: Mapping[str, Any]) -> dict[str, float]:
-    found = {key: number(value) for key, value in row.items() if key not in ("phase", "step", "chosen")}
+    found = {key: number(value) for key, value in row.items() if key not in ("phase", "step", "at", "chosen")}
     return {key: math.nan if value is None else value for key, value in found.items()}
 
 
 def _phases(settings: Mapping[str, Any], log: pd.DataFrame, validations: pd.DataFrame) -> tuple[Phase, ...]:
     planned = settings.get("phases")
-    planned = planned if isinstance(planned, Sequence) and not isinstance(planned, str) else []
+    planned = planned[:MOST_PHASES] if isinstance(planned, Sequence) and not isinstance(planned, str) else []
     count = max(len(planned), *(int(table["phase"].max()) if len(table) else 0 for table in (log, validations)))
     phases: list[Phase] = []
     start = 0

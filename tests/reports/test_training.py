@@ -463,3 +463,26 @@ def test_the_command_takes_the_folder_of_a_training(tmp_path, capsys):
     app(["report", str(tmp_path / "run")], standalone_mode=False)
     assert "training: cpr on org/Small-VL-3B. Strict accuracy" in " ".join(capsys.readouterr().out.split())
     assert (tmp_path / "run" / "report" / "report.html").is_file()
+
+
+@pytest.mark.parametrize("key", ['"phase": 1000000000', '"phase": -1', '"step": Infinity', '"step": 1e300'])
+def test_lines_that_are_none_of_a_training_are_left_out(own, key):
+    whole = read(own).log
+    with (own / "log.jsonl").open("a") as log:
+        log.write('{"phase": 1, "step": 1, ' + key + "}\n")
+    [training], [note] = find_trainings([own])
+    assert "log.jsonl: 1 of its lines cannot be read and is left out" in note
+    pd.testing.assert_frame_equal(training.log, whole)
+
+
+def test_a_column_of_the_reports_own_name_is_no_fault(own):
+    with (own / "log.jsonl").open("a") as log:
+        log.write('{"phase": 2, "step": 999, "at": "now"}\n')
+    assert read(own).log["at"].notna().all()
+
+
+def test_a_configuration_of_aliases_is_left_out(own):
+    (own / "config.yaml").write_text("a: &a [x, x]\nmodel: [*a, *a]\n")
+    trainings, [note] = find_trainings([own])
+    assert not trainings
+    assert "it has aliases" in note

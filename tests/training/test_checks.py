@@ -7,7 +7,7 @@ import shutil
 import pytest
 from lmms_eval_crystal.errors import CrystalError
 from lmms_eval_crystal.training import checks
-from lmms_eval_crystal.training.checks import CONFIG_FILE, SPLIT, check_output, differing, prepare
+from lmms_eval_crystal.training.checks import CONFIG_FILE, SPLIT_FILE, check_output, differing, prepare
 from lmms_eval_crystal.training.data import load_items
 from lmms_eval_crystal.training.reading import read
 from lmms_eval_crystal.training.records import Records
@@ -35,7 +35,7 @@ class TestOutput:
         folder = tmp_path / "out"
         with Records(folder).alone():
             Records(folder).begin(config, load_items(config), resume=True)
-        Records(folder).log({"phase": 1, "step": 1})
+        (folder / "log.jsonl").touch()
         return folder
 
     def test_a_run_of_the_same_configuration_goes_on(self, config, folder):
@@ -58,26 +58,24 @@ class TestOutput:
 
     @pytest.mark.parametrize("resume", [True, False])
     def test_a_folder_that_holds_something_else_is_never_taken(self, config, folder, resume):
-        (folder / SPLIT).rename(folder / "thesis.txt")
+        (folder / SPLIT_FILE).rename(folder / "thesis.txt")
         with pytest.raises(CrystalError, match=r"holds other files than those of a training run; name another output:"):
             check_output(config, resume)
 
     @pytest.mark.parametrize("content", ["{}", "[1]", "", '{"train": []}'])
     def test_a_split_of_somebody_elses_makes_no_run(self, config, folder, content):
-        (folder / SPLIT).write_text(content)
+        (folder / SPLIT_FILE).write_text(content)
         with pytest.raises(CrystalError, match=r"holds other files than those of a training run"):
             check_output(config, resume=False)
 
     def test_a_run_that_ended_before_its_first_step_gives_way_to_another(self, config, folder):
-        (folder / "log.jsonl").write_text("")
+        (folder / "log.jsonl").unlink()
         other = changed(config, kl=0.5)
         check_output(other, resume=True)
         Records(folder).begin(other, load_items(other), resume=True)
         assert read(folder / CONFIG_FILE, ()) == other
-
-    def test_a_run_that_was_killed_before_its_first_file_was_whole_leaves_a_folder_to_begin_in(self, config, tmp_path):
-        (tmp_path / "out").mkdir()
-        (tmp_path / "out" / f"{SPLIT}.part").touch()
+        (folder / CONFIG_FILE).unlink()
+        (folder / SPLIT_FILE).rename(folder / f"{SPLIT_FILE}.part")
         check_output(config, resume=True)
 
     def test_a_folder_takes_one_run_at_a_time(self, folder):
@@ -190,13 +188,17 @@ def test_a_logger_that_is_not_installed_is_one_sentence(config, monkeypatch):
         ({"lora_alfa": 8}, r"lora.lora_alfa is no argument of peft's LoraConfig; did you mean lora_alpha\?"),
         ({"bigness": 8}, r"lora.bigness is no argument of peft's LoraConfig; its documentation lists them"),
         ({"layers_to_transform": [1], "target_modules": "q_.*"}, r"lora: peft refuses these arguments"),
-        ({"target_modules": ["q_prj"]}, r"lora: peft cannot adapt .* so \(Target modules {'q_prj'} not found"),
+        ({"r": 0, "target_modules": ["q_proj"]}, r"lora: peft refuses it for this model \(`r` should be a positive"),
+        ({"target_modules": ["q_prj"]}, r"for this model \(Target modules {'q_prj'} not found"),
+        ({"target_modules": "("}, r"for this model \(missing \)"),
+        ({"target_modules": ["q_proj"], "inference_mode": True}, r"lora: nothing would be trained"),
     ],
 )
 def test_arguments_that_peft_does_not_take_are_one_sentence(config, lora, sentence):
     with pytest.raises(CrystalError, match=sentence):
         prepare(changed(config, lora=lora))
-    prepare(changed(config, lora={"r": 8, "lora_alpha": 16}))
+    prepare(changed(config, lora={"r": 8, "lora_alpha": 16, "target_modules": ["q_proj"]}))
+    prepare(changed(config, lora={"target_modules": "all-linear", "init_lora_weights": "pissa"}))
 
 
 def test_gradient_surgery_on_sharded_gradients_is_refused(config, monkeypatch):

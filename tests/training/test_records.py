@@ -7,7 +7,7 @@ import pytest
 from lmms_eval_crystal.errors import CrystalError
 from lmms_eval_crystal.reports.training import places as places_of_reports
 from lmms_eval_crystal.training import records as module
-from lmms_eval_crystal.training.checks import CONFIG_FILE
+from lmms_eval_crystal.training.checks import CONFIG_FILE, SPLIT_FILE
 from lmms_eval_crystal.training.records import Records
 
 
@@ -65,9 +65,9 @@ def test_a_folder_without_lines_has_none(tmp_path):
 
 
 def test_a_report_finds_the_files_of_a_run_by_the_names_that_it_gives_them():
-    for name in ("SPLIT", "LOG", "VALIDATION", "SUMMARY", "RESULTS", "BEFORE", "AFTER"):
+    for name in ("LOG", "VALIDATION", "SUMMARY", "RESULTS", "BEFORE", "AFTER"):
         assert getattr(places_of_reports, name) == getattr(module, name)
-    assert places_of_reports.CONFIG == CONFIG_FILE
+    assert (places_of_reports.CONFIG, places_of_reports.SPLIT) == (CONFIG_FILE, SPLIT_FILE)
 
 
 @pytest.mark.parametrize("text", ["{torn\n", "[1]\n", '{"loss": 1}\n', "\x00\x00\n"])

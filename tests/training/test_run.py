@@ -369,12 +369,7 @@ def test_afresh_everything_of_an_earlier_run_goes(root, undisturbed):
     shutil.copytree(undisturbed.folder, folder)
     config = tiny_config(root, output=str(folder))
     Records(folder).begin(config, run.prepare(config).data, resume=False)
-    assert {path.name: path.stat().st_size > 0 for path in folder.iterdir()} == {
-        "config.yaml": True,
-        "split.json": True,
-        "log.jsonl": False,
-        "validation.jsonl": False,
-    }
+    assert sorted(path.name for path in folder.iterdir()) == ["config.yaml", "split.json"]
 
 
 def test_an_adapter_ends_merged_into_a_model_that_any_loader_takes(root):

@@ -56,7 +56,15 @@ def run(
             metavar="PATH...", help="Output folders of lmms-eval or of crystal-eval train, or results files."
         ),
     ],
-    folder: Annotated[Path, typer.Option("--output", "-o", help="Where the report goes.")] = Path("out/report"),
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where the report goes.",
+            show_default="report in the folder; of several, out/report",
+        ),
+    ] = None,
     items: Annotated[
         str, typer.Option(help="Items in the step viewer: a number, or `all`, which writes the rest beside the page.")
     ] = str(ITEMS),
@@ -100,7 +108,7 @@ def run(
         scores=read_scores_csv(scores) if scores else {},
         aliases=read_aliases(aliases) if aliases else {},
     )
-    make(paths, folder, choices, dataset)
+    make(paths, folder or _place(paths), choices, dataset)
 
 
 def make(paths: list[Path], folder: Path, choices: Options, dataset: str = "") -> None:
@@ -119,6 +127,11 @@ def make(paths: list[Path], folder: Path, choices: Options, dataset: str = "") -
         written = write_report(study, folder, choices, bars, trainings)
     for line in (*study.notes, *notes, *_outcome(written, folder)):
         say(console, line)
+
+
+def _place(paths: list[Path]) -> Path:
+    """Beside the results of a single folder, so that the reports of two do not write over each other."""
+    return paths[0] / "report" if len(paths) == 1 and paths[0].is_dir() else Path("out/report")
 
 
 def _outcome(written: Written, folder: Path) -> list[str]:

@@ -138,11 +138,11 @@ def _say_ready(config: TrainConfig, ready: Ready) -> None:
         ("validation", f"{len(data.validated)} items, every {config.validate_every} steps, encoder {ready.encoder}"),
     ]
     on = f"on {processes} process{'es' * (processes > 1)}"
-    for number, (phase, budget) in enumerate(zip(config.phases, ready.budgets, strict=True), 1):
+    for number, phase in enumerate(config.phases, 1):
         prompts = phase.prompts_per_step(processes)
-        passes = phase.steps * prompts / budget
-        shown = f"{phase.steps} steps of {prompts} prompts x {phase.candidates} candidates {on}"
-        lines.append((f"phase {number}", f"{shown}; {passes:.1f} passes over {budget} items"))
+        passes = phase.steps * prompts / len(data.train)
+        shown = f"{phase.steps} steps of {prompts} prompt{'s' * (prompts > 1)} x {phase.candidates} candidates {on}"
+        lines.append((f"phase {number}", f"{shown}; {passes:.1f} passes over the items"))
     lines.append(("output", config.output))
     for name, line in lines:
         print(f"OK    {name:<10}  {line}")

@@ -116,8 +116,10 @@ def negations_disagree(one: str, other: str) -> bool:
     if bool(denied) == bool(other_denied):
         return False
     [negated] = denied or other_denied
-    stated = second if denied else first
-    return negated != "" and negated in stated and not _ZERO.search(other if denied else one)
+    stated, denying, stating = (second, one, other) if denied else (first, other, one)
+    # A zero in both is something else, the number of a page.
+    says_zero = _ZERO.search(stating) and not _ZERO.search(denying)
+    return negated != "" and negated in stated and not says_zero
 
 
 @lru_cache(maxsize=_READ_TEXTS)

@@ -35,13 +35,10 @@ def _as_array(rows: Any) -> np.ndarray:
     try:
         array = np.asarray(rows)
     except ValueError as error:
-        raise CrystalError(
-            f"The encoder returned no matrix ({error}); use another encoder (CRYSTAL_ENCODER)."
-        ) from error
+        raise CrystalError(f"The encoder returned no matrix ({error}); {ANOTHER}.") from error
     if array.dtype.kind not in "fiub":
         raise CrystalError(
-            f"The encoder returned {type(rows).__name__} of {array.dtype} instead of rows of real numbers; "
-            "use another encoder (CRYSTAL_ENCODER)."
+            f"The encoder returned {type(rows).__name__} of {array.dtype} instead of rows of real numbers; {ANOTHER}."
         )
     return array
 

@@ -98,6 +98,15 @@ class Checkpoint:
             raise self._explained(error) from error
         return network.eval()
 
+    def load_skeleton(self) -> Any:
+        """The model with its shapes and without its weights, in no memory. Raises ``CrystalError``."""
+        try:
+            config = AutoConfig.from_pretrained(self._source, **self._common)
+            with torch.device("meta"):
+                return AutoModelForImageTextToText.from_config(config, trust_remote_code=self.trust_remote_code)
+        except Exception as error:
+            raise self._explained(error) from error
+
     @property
     def _source(self) -> str:
         return str(self.path) if self.path.is_dir() else self.name

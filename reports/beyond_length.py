@@ -10,13 +10,11 @@ from dataclasses import dataclass
 import pandas as pd
 
 from .leaderboard import contenders, leaves_out_stand_ins, shown, some_names
-from .statistics import ESTABLISHED, MIN_MODELS, comparison_of, rank_correlation
+from .statistics import DIGITS, ESTABLISHED, MIN_MODELS, comparison_of, rank_correlation
 from .study import Board, Run
 
 #: Of Match F1 by first steps these are shown: one step, about half of the paper's mean chain, and most of it.
 FIRST = (1, 3, 6)
-#: Digits of a mean, beyond which two of them count as equal.
-DIGITS = 9
 #: So many pairs of models are told apart in a sentence; the rest is counted.
 PAIRS_SHOWN = 3
 

@@ -3,10 +3,9 @@
 import unicodedata
 from collections.abc import Sequence
 
+from .columns import COLUMNS, Column
 from .finding import Finding
 from .leaderboard import (
-    COLUMNS,
-    Column,
     best,
     differences_between_rows,
     differences_from_paper,

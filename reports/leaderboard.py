@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from .columns import Column
 from .statistics import ESTABLISHED, comparison_of, too_few
 from .study import Board, Run, fields
 
@@ -18,38 +19,6 @@ LENIENT = 0.05
 ORDERED = 0.5
 #: So many names in a sentence; the rest is counted.
 NAMES_SHOWN = 3
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of the leaderboard: a metric, how it is shown, and whether its highest value deserves a mark."""
-
-    metric: str
-    title: str
-    meaning: str
-    digits: int = 3
-    higher_is_better: bool = False
-
-
-COLUMNS = (
-    Column("accuracy", "Accuracy", "final answers right by the paper's released rule", higher_is_better=True),
-    Column("accuracy_strict", "strict", "final answers right as a careful marker decides", higher_is_better=True),
-    Column("match_f1", "Match F1", "harmonic mean of step precision and recall", higher_is_better=True),
-    Column(
-        "f1_above_null",
-        "above null",
-        "Match F1 minus its null, which is Match F1 against another item's reference steps",
-        higher_is_better=True,
-    ),
-    Column("precision", "Precision", "share of predicted steps that match; few safe steps score high"),
-    Column("recall", "Recall", "share of reference steps that are matched", higher_is_better=True),
-    Column("ordered_f1", "Ordered F1", "Match F1, less up to 30 % for disorder", higher_is_better=True),
-    Column("lis_multi", "LIS 2+", "share of matched steps in order, over the items where two or more match"),
-    Column("steps", "Steps", "predicted steps an item", digits=1),
-    Column("format_usable", "Usable", "share of responses that could be read"),
-    Column("truncated", "Truncated", "share of responses that broke off or reached the token limit"),
-    Column("output_tokens", "Tokens", "output tokens an item, where the model counts them", digits=0),
-)
 
 
 def shown(number: float | None, digits: int) -> str:
@@ -164,7 +133,16 @@ def some_names(labels: Sequence[str]) -> str:
     names = list(labels[:NAMES_SHOWN])
     if len(labels) > NAMES_SHOWN:
         names.append(f"{len(labels) - NAMES_SHOWN} more")
-    return ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]
+    return listed(names)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence, all of them.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
 #: Fields of the generation signature in which the rows of one board should agree, and how a row that does not is told.
@@ -185,7 +163,7 @@ def differences_between_rows(board: Board) -> list[str]:
     # Of groups of one size the first, which has the best row.
     usual, those = max(alike.items(), key=lambda group: len(group[1]))
     odd = {made: labels for made, labels in alike.items() if made != usual}
-    found = [f"{some_names(labels)} had {_and(_unusual(made, usual))}" for made, labels in odd.items()]
+    found = [f"{some_names(labels)} had {listed(_unusual(made, usual))}" for made, labels in odd.items()]
     if len(found) > NAMES_SHOWN:
         left = sum(len(labels) for labels in list(odd.values())[NAMES_SHOWN:])
         found = [*found[:NAMES_SHOWN], f"{left} more differ in other ways"]
@@ -205,10 +183,6 @@ def _unusual(made: Sequence[str], usual: Sequence[str]) -> list[str]:
 def _grouped(value: str) -> str:
     """A number of tokens with its thousands; hashes and words as they are."""
     return f"{int(value):,}" if re.fullmatch(r"[1-9]\d{3,6}", value) else value
-
-
-def _and(parts: Sequence[str]) -> str:
-    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
 
 
 def differences_from_paper(board: Board) -> list[str]:

@@ -6,11 +6,10 @@ from urllib.parse import quote
 
 from .beyond_length import HEADS, READING, length_rows, length_sentences
 from .boards import agreed, grouped, p_printed
+from .columns import COLUMNS, Column
 from .finding import Finding
 from .gfm import bullets, escape, fenced, table
 from .leaderboard import (
-    COLUMNS,
-    Column,
     best,
     differences_between_rows,
     differences_from_paper,

@@ -17,9 +17,10 @@ from markupsafe import Markup
 from .. import __version__
 from .beyond_length import HEADS, READING, Row
 from .boards import MARKS, DiagnosedRun, Flags, Matrix, agreed
+from .columns import COLUMNS, Column
 from .diagnosis import DIAGNOSES, Thresholds
 from .inline import inline_json
-from .leaderboard import COLUMNS, Column, differences_between_rows, differences_from_paper, leaves_out_stand_ins, shown
+from .leaderboard import differences_between_rows, differences_from_paper, leaves_out_stand_ins, shown
 from .paper import NOTE as PAPER_NOTE
 from .screen import Slopes, Table
 from .statistics import TOO_FEW

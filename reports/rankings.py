@@ -10,10 +10,7 @@ import numpy as np
 import pandas as pd
 
 from .benchmarks import Score
-from .statistics import ESTABLISHED, comparison_of
-
-#: Decimals to which values are equal; what lies below is the order of a summation.
-DECIMALS = 12
+from .statistics import DIGITS, ESTABLISHED, comparison_of
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ def rank_table(
     others, benchmarks = _others(list(board.index), scores or {})
     table = pd.DataFrame({"accuracy": board[accuracy], "match_f1": board["match_f1"], "others": others})
     for column in ("accuracy", "match_f1", "others"):
-        table[f"{column}_rank"] = table[column].round(DECIMALS).rank(ascending=False, method="min").astype("Int64")
+        table[f"{column}_rank"] = table[column].round(DIGITS).rank(ascending=False, method="min").astype("Int64")
     return Rankings(table, benchmarks, _swaps(table, comparisons, accuracy))
 
 
@@ -70,7 +67,10 @@ def _others(models: Sequence[str], scores: Mapping[str, Sequence[Score]]) -> tup
 def _swaps(table: pd.DataFrame, comparisons: pd.DataFrame | None, accuracy: str) -> pd.DataFrame:
     rows = []
     for pair in itertools.combinations(table.index, 2):
-        f1, right = (table.loc[pair[0], column] - table.loc[pair[1], column] for column in ("match_f1", "accuracy"))
+        f1, right = (
+            round(table.loc[pair[0], column] - table.loc[pair[1], column], DIGITS)
+            for column in ("match_f1", "accuracy")
+        )
         if not f1 * right < 0:
             continue
         by_f1, by_accuracy = pair if f1 > 0 else pair[::-1]

@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from .leaderboard import COLUMNS, Column, best, shown
+from .columns import COLUMNS, Column
+from .leaderboard import best, shown
 from .study import Board, Run
 
 BY_METRIC = {column.metric: column for column in COLUMNS}
@@ -128,7 +129,9 @@ def first_table(board: Board, benchmarks: Sequence[BenchmarkColumn] = (), paper:
         )
         for run in board.runs
     ]
-    others = tuple(Head((Column(each.name, each.name, each.meaning, each.digits),), "other") for each in benchmarks)
+    others = tuple(
+        Head((Column(each.name, each.name, each.meaning, digits=each.digits),), "other") for each in benchmarks
+    )
     if paper is not None:
         blanks = (Cell(("",), (False,), (None,)),) * len(others)
         rows += [

@@ -61,19 +61,10 @@ MIN_MODELS = 6
 TOO_FEW = "too few images"
 #: A standard error below this is the rounding of equal differences.
 ROUNDING = 1e-12
+#: Digits to which means are compared: what lies below is the order of a summation, and they count as equal.
+DIGITS = 9
 #: Probability with which the smallest difference is found.
 POWER = 0.8
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A mean over ``items`` of ``images`` with the ends of its interval (infinite where one image is all)."""
-
-    mean: float
-    low: float
-    high: float
-    items: int
-    images: int
 
 
 @dataclass(frozen=True)
@@ -108,23 +99,6 @@ class RankCorrelation:
     spearman_high: float
     p: float
     models: int
-
-
-def mean_interval(
-    values: Floats, images: Strings, sources: Strings, level: float = LEVEL, resamples: int = RESAMPLES
-) -> Interval | None:
-    """The macro mean of one run, resampled by image and stratified by source; None without items.
-
-    ``values`` holds one value per item, NaN where an item has none (it is left out). The interval in the
-    harness's results (``metrics.aggregate``) resamples single items over all sources: it is narrower where
-    items share images, and a little wider where sources differ much. The means are the same.
-    """
-    clusters = Clusters.of(np.asarray(values, dtype=float)[:, None], images, sources)
-    if clusters is None:
-        return None
-    mean = float(clusters.totals.sum()) / clusters.items
-    ends = bootstrap_ends(bootstrap(clusters, resamples)[:, 0], clusters.freedom, level)
-    return Interval(mean, *ends, clusters.items, clusters.images)
 
 
 def paired_difference(

@@ -1,23 +1,31 @@
 """Tables for the terminal."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from .load import Mean, Result
+from .columns import COLUMNS, Column
+from .load import Result
 from .plain import one_line
 from .study import row_names
 
+INTERVAL = "95 % int."
+#: Columns that a narrow terminal goes without, the first first.
+DISPENSABLE = (INTERVAL, "Ord. F1", "Prec.", "Steps", "LIS 2+", "Ab. null", "strict")
+#: A name that is longer is folded.
+NAME_WIDTH = 28
+LEGEND = (
+    "Acc. accuracy, strict accuracy_strict, Ab. null f1_above_null, Ord. F1 ordered_f1, LIS 2+ lis_multi (items behind "
+    "it), Usable format_usable, Trunc. truncated; the interval is Match F1's."
+)
 
-def _mean(metric: str) -> Callable[[Result], str]:
-    return lambda result: _number(result.metrics.get(metric))
 
-
-def _number(value: Mean | None) -> str:
-    return "-" if value is None else f"{value.mean:.3f}"
+def _items(result: Result) -> str:
+    return str(result.items) if result.items == result.of else f"{result.items}/{result.of}"
 
 
 def _interval(result: Result) -> str:
@@ -25,45 +33,23 @@ def _interval(result: Result) -> str:
     return "-" if value.low is None or value.high is None else f"{value.low:.3f}-{value.high:.3f}"
 
 
-def _order(result: Result) -> str:
-    """``lis`` where it says something, with the number of items behind it."""
-    value = result.metrics.get("lis_multi")
-    return f"{_number(value)} ({value.items})" if value and value.items else "- (0)"
+def _cell(column: Column, result: Result) -> str:
+    value = result.metrics.get(column.metric)
+    printed = "-" if value is None else f"{value.mean:.{column.digits}f}"
+    if column.metric == "lis_multi":
+        # It says something only with the number of items behind it.
+        return f"{printed} ({value.items})" if value and value.items else "- (0)"
+    return printed
 
 
-def _steps(result: Result) -> str:
-    value = result.metrics.get("steps")
-    return "-" if value is None else f"{value.mean:.1f}"
-
-
-def _items(result: Result) -> str:
-    return str(result.items) if result.items == result.of else f"{result.items}/{result.of}"
-
-
-#: Heading and cell of each column.
-COLUMNS: tuple[tuple[str, Callable[[Result], str]], ...] = (
-    ("Items", _items),
-    ("Acc.", _mean("accuracy")),
-    ("strict", _mean("accuracy_strict")),
-    ("Match F1", _mean("match_f1")),
-    ("95 % int.", _interval),
-    ("Ab. null", _mean("f1_above_null")),
-    ("Prec.", _mean("precision")),
-    ("Recall", _mean("recall")),
-    ("Ord. F1", _mean("ordered_f1")),
-    ("LIS 2+", _order),
-    ("Steps", _steps),
-    ("Usable", _mean("format_usable")),
-    ("Trunc.", _mean("truncated")),
-)
-#: Columns that a narrow terminal goes without, the first first.
-DISPENSABLE = ("95 % int.", "Ord. F1", "Prec.", "Steps", "LIS 2+", "Ab. null", "strict")
-#: A name that is longer is folded.
-NAME_WIDTH = 28
-LEGEND = (
-    "Acc. accuracy, strict accuracy_strict, Ab. null f1_above_null, Ord. F1 ordered_f1, LIS 2+ lis_multi (items behind "
-    "it), Usable format_usable, Trunc. truncated; the interval is Match F1's."
-)
+def _columns() -> Iterator[tuple[str, Callable[[Result], str]]]:
+    """Heading and cell of each column."""
+    yield "Items", _items
+    for column in COLUMNS:
+        if column.short:
+            yield column.short, partial(_cell, column)
+        if column.metric == "match_f1":
+            yield INTERVAL, _interval
 
 
 def blocks(results: Sequence[Result], width: int) -> Iterator[tuple[Table, list[str]]]:
@@ -80,7 +66,7 @@ def blocks(results: Sequence[Result], width: int) -> Iterator[tuple[Table, list[
 
 def _hidden(block: Sequence[Result], names: Sequence[str], width: int) -> list[str]:
     """The columns that do not fit."""
-    needed = {heading: 2 + max(len(heading), *(len(cell(row)) for row in block)) for heading, cell in COLUMNS}
+    needed = {heading: 2 + max(len(heading), *(len(cell(row)) for row in block)) for heading, cell in _columns()}
     left = width - 2 - min(NAME_WIDTH, max(map(len, names)))
     hidden: list[str] = []
     while sum(needed.values()) > left and len(hidden) < len(DISPENSABLE):
@@ -102,7 +88,7 @@ def _table(task: str, block: Sequence[Result], names: Sequence[str], hidden: Seq
         title_justify="left",
     )
     table.add_column("Model", overflow="fold", min_width=min(NAME_WIDTH, max(map(len, names))))
-    shown = [(heading, cell) for heading, cell in COLUMNS if heading not in hidden]
+    shown = [(heading, cell) for heading, cell in _columns() if heading not in hidden]
     for heading, _ in shown:
         table.add_column(heading, justify="right", no_wrap=True)
     for name, result in zip(names, block, strict=True):

@@ -14,6 +14,7 @@ import torch
 from lmms_eval_crystal.model_adapters.tiny_qwen import build_tiny_qwen2_5_vl
 from lmms_eval_crystal.training.config import DataConfig, PhaseConfig, RewardConfig, TrainConfig
 from PIL import Image
+from safetensors.numpy import save_file
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
 COLOURS = ("red", "green", "blue")
@@ -69,6 +70,13 @@ def build_model(folder: Path) -> Path:
         )
     model.save_pretrained(folder)
     processor.save_pretrained(folder)
+    return folder
+
+
+def build_without_weights(folder: Path) -> Path:
+    """A folder with all that can be checked of a model, which could not be loaded."""
+    build_tiny_qwen2_5_vl(folder)
+    save_file({}, folder / "model.safetensors")
     return folder
 
 

@@ -10,11 +10,13 @@ from tqdm import tqdm
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from .keeping import PREFIX, keep_last, mark_whole
-from .records import Line, Records
+from .records import Records
 from .validation import Metrics
 
 #: Of the log, what the bar shows.
 SHOWN = ("reward", "kl")
+#: Share of responses that are cut off above which a user should hear of it before training.
+CUT = 0.1
 
 
 class Bar:
@@ -35,6 +37,8 @@ class Bar:
         """So many steps of all phases are done, and this is what comes now."""
         self._bar.set_description_str(doing, refresh=False)
         self._bar.set_postfix_str("", refresh=False)
+        # Those of an earlier start took none of this one's time, which says how long the rest takes.
+        self._bar.initial += steps - self._bar.n
         self._bar.n = steps
         self._bar.refresh()
 
@@ -97,11 +101,27 @@ class PhaseCallback(TrainerCallback):
             keep_last(folder, self._keep, state.best_global_step)
 
 
-def sentence(line: Line, metrics: Metrics, items: int) -> str:
+def sentence(where: str, metrics: Metrics, items: int, seconds: float) -> str:
     """A validation as a line of the terminal."""
-    where = "before training" if line["phase"] == 0 else f"phase {line['phase']} step {line['step']}"
     return (
         f"{where}: accuracy {metrics['accuracy_strict']:.3f} strict ({metrics['accuracy']:.3f}), "
         f"Match F1 {metrics['match_f1']:.3f}, recall {metrics['recall']:.3f}, steps {metrics['steps']:.1f}, "
-        f"format {metrics['format_valid']:.2f}, reward {metrics['reward']:.3f} ({items} items, {line['seconds']:.0f} s)"
+        f"format {metrics['format_valid']:.2f}, reward {metrics['reward']:.3f} ({items} items, {seconds:.0f} s)"
     )
+
+
+def hints(metrics: Metrics, max_completion_length: int) -> list[str]:
+    """What the model before training makes likely to come to nothing, with what to do about it."""
+    said = []
+    cut = metrics["truncated"] or 0.0
+    if cut > CUT:
+        said.append(
+            f"Note: {cut:.0%} of these responses are cut off at max_completion_length {max_completion_length}, which "
+            "loses their answers; raise it, unless the model never stops."
+        )
+    if not metrics["reward"]:
+        said.append(
+            "Note: none of these responses earns any reward, and GRPO strengthens only what some candidates do "
+            "already; where that stays so, teach the model the JSON form first, or take one that follows instructions."
+        )
+    return said

@@ -6,29 +6,21 @@ with the first one's order of prompts; both would change the run.
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from accelerate.utils import send_to_device
+from transformers.trainer import TRAINER_STATE_NAME
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from ..errors import CrystalError
+from .verbosity import VerbosityGuard
 
 #: The running median of the step counts, as the guard against verbosity states it.
 VERBOSITY = "verbosity.json"
-#: Written last of all by the trainer, so that a folder that has it is complete.
-TRAINER_STATE = "trainer_state.json"
-_NAME = re.compile(r"checkpoint-(\d+)")
-
-
-class Guard(Protocol):
-    """The part of ``VerbosityGuard`` that checkpoints need."""
-
-    def state_dict(self) -> dict[str, Any]: ...
-
-    def load_state_dict(self, state: Mapping[str, Any], /) -> None: ...
+_NAME = re.compile(rf"{PREFIX_CHECKPOINT_DIR}-(\d+)")
 
 
 @dataclass(frozen=True)
@@ -47,20 +39,20 @@ def last_checkpoint(folder: str | Path) -> Path | None:
     """
     found = {
         int(match[1]): path
-        for path in Path(folder).glob("checkpoint-*")
+        for path in Path(folder).glob(f"{PREFIX_CHECKPOINT_DIR}-*")
         if (match := _NAME.fullmatch(path.name)) and _complete(path)
     }
     return found[max(found)] if found else None
 
 
-def save_guard(checkpoint: str | Path, guard: Guard) -> None:
+def save_guard(checkpoint: str | Path, guard: VerbosityGuard) -> None:
     """Writes the guard's state into the checkpoint's folder."""
     path = Path(checkpoint)
     path.mkdir(parents=True, exist_ok=True)
     (path / VERBOSITY).write_text(json.dumps(guard.state_dict()), "utf-8")
 
 
-def load_guard(checkpoint: str | Path, guard: Guard) -> None:
+def load_guard(checkpoint: str | Path, guard: VerbosityGuard) -> None:
     """Takes the guard's state from the checkpoint; raises ``CrystalError`` where it has none."""
     path = Path(checkpoint) / VERBOSITY
     try:
@@ -94,8 +86,9 @@ def _rollout_name(rank: int) -> str:
 
 
 def _complete(checkpoint: Path) -> bool:
+    # Written last of all by the trainer.
     try:
-        json.loads((checkpoint / TRAINER_STATE).read_text("utf-8"))
+        json.loads((checkpoint / TRAINER_STATE_NAME).read_text("utf-8"))
     except (OSError, ValueError):
         return False
     return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -17,18 +18,22 @@ from ..crystal_task.hooks import own_prompt
 from ..crystal_task.plugin import BENCHMARK
 from ..crystal_task.prompt import Prompt
 from ..crystal_task.settings import Settings
-from ..errors import CrystalError, first_few
+from ..errors import CrystalError, first_few, first_line
 from ..metrics.encoder import check_encoder
 from ..model_adapters.local_files import check_folder, local_folder, weights_in
 from ..model_adapters.presets import load_presets
 from ..model_adapters.targets import HUB_ID
 from .config import FREE_KEYS, TrainConfig
-from .data import TrainingData, load_items, prompt_budget
+from .data import TrainingData, load_items
 from .reading import near, read
+from .skeleton import check_skeleton
 from .surgery import check_surgery
 
-#: The file by which a training run's folder is known.
-CONFIG_FILE = "config.yaml"
+#: What a run was asked for. By the second its folder is known; a file of the first's name may be anybody's.
+CONFIG_FILE, SPLIT_FILE = "config.yaml", "split.json"
+SPLIT_KEYS = {"seed", "data", "counts", "validation", "validated"}
+#: How much of a path a message shows.
+SHOWN = 80
 #: Packages that a logger needs, any of them.
 LOGGERS = {"wandb": ("wandb",), "tensorboard": ("tensorboard", "tensorboardX")}
 #: The other ranks meet the same fault at about the same time; a launcher stops all at the first that ends, so they
@@ -44,8 +49,6 @@ class Ready:
     prompt: Prompt
     #: Name of the encoder of validation, and of the reward with similarity ``encoder``.
     encoder: str
-    #: Prompts that each phase shows in one pass over the items.
-    budgets: tuple[int, ...]
 
 
 def prepare(config: TrainConfig, resume: bool = True) -> Ready:
@@ -55,17 +58,19 @@ def prepare(config: TrainConfig, resume: bool = True) -> Ready:
     """
     if config.surgery:
         check_surgery()
+    check_places(config)
     check_output(config, resume)
     check_model(config)
     check_loggers(config)
     check_lora(config)
+    check_skeleton(config)
     settings = Settings.from_environment()
     prompt = own_prompt(settings)
     encoder = config.encoder or settings.encoder or encoder_of(BENCHMARK)
     check_encoder(encoder, "encoder:")
     data = load_items(config)
-    budgets = tuple(prompt_budget(phase, len(data.train), ranks.world_size()) for phase in config.phases)
-    return Ready(data, prompt, encoder, budgets)
+    check_enough(config, len(data.train))
+    return Ready(data, prompt, encoder)
 
 
 @contextmanager
@@ -80,6 +85,35 @@ def said_once() -> Iterator[None]:
         raise
 
 
+def check_places(config: TrainConfig) -> None:
+    """Raises ``CrystalError`` for paths that the system cannot look at, and where a run would write into its own data
+    or model, or remove them as it begins anew."""
+    named = {"output": config.output, "model": config.model, "data.path": config.data.path, "encoder": config.encoder}
+    places = {key: _place(key, name) for key, name in named.items() if name}
+    output = places["output"]
+    for key in ("model", "data.path"):
+        place = places[key]
+        if place.is_dir() and output.is_relative_to(place):
+            raise CrystalError(
+                f"The output {config.output} lies in the folder {named[key]} of {key}, which would then hold the run's "
+                "files as well; name another output:."
+            )
+        if place.exists() and place.is_relative_to(output):
+            raise CrystalError(
+                f"{key}: {named[key]} lies in the output {config.output}, which a run that begins anew clears; name "
+                "another output:."
+            )
+
+
+def _place(key: str, name: str) -> Path:
+    try:
+        place = Path(name).expanduser().resolve()
+        place.exists()
+    except (OSError, RuntimeError) as error:  # RuntimeError: the home of nobody, links that go round
+        raise CrystalError(f"{key}: {name[:SHOWN]} cannot be looked at ({first_line(error)}); name another.") from error
+    return place
+
+
 def check_output(config: TrainConfig, resume: bool) -> None:
     """Raises ``CrystalError`` where the results cannot go to ``config.output``: it is a file, cannot be written, or
     holds something else, such as a run of another configuration (which ``resume=False`` lets go)."""
@@ -89,15 +123,15 @@ def check_output(config: TrainConfig, resume: bool) -> None:
         raise CrystalError(
             f"The results cannot go to {folder}, because {there} cannot be written to; name another output:."
         )
-    if there != folder or not any(folder.iterdir()):
+    # A kill may have left the first file half written.
+    if there != folder or {path.name for path in folder.iterdir()} <= {f"{SPLIT_FILE}.part"}:
         return
-    file = folder / CONFIG_FILE
-    if not file.is_file():
+    if not is_run(folder):
         raise CrystalError(f"The folder {folder} holds other files than those of a training run; name another output:.")
-    if not resume:
+    if not resume or not is_begun(folder):
         return
     try:
-        earlier = read(file, ())
+        earlier = read(folder / CONFIG_FILE, ())
     except CrystalError as error:
         raise CrystalError(
             f"The folder {folder} holds the run of another version or program; name another output:, or start anew "
@@ -108,6 +142,19 @@ def check_output(config: TrainConfig, resume: bool) -> None:
             f"The folder {folder} holds a run of another configuration (it differs in "
             f"{first_few(differing(earlier, config))}); name another output:, or start anew with --fresh."
         )
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder is that of a training run, whose files a run that begins anew removes."""
+    try:
+        return set(json.loads((folder / SPLIT_FILE).read_text("utf-8"))) >= SPLIT_KEYS
+    except (OSError, ValueError, TypeError):
+        return False
+
+
+def is_begun(folder: Path) -> bool:
+    """Whether a run has got further than to write what it was asked for."""
+    return any(path.name.removesuffix(".part") not in (CONFIG_FILE, SPLIT_FILE) for path in folder.iterdir())
 
 
 def differing(one: TrainConfig, other: TrainConfig) -> list[str]:
@@ -149,6 +196,17 @@ def check_model(config: TrainConfig) -> None:
             f"model: {name} is not on this machine and HF_HUB_OFFLINE is set; unset it, or name a folder that holds "
             "the model."
         )
+
+
+def check_enough(config: TrainConfig, items: int) -> None:
+    """Raises ``CrystalError`` where so many training items do not fill a single optimiser step of each phase."""
+    for number, phase in enumerate(config.phases):
+        prompts = phase.prompts_per_step(ranks.world_size())
+        if items < prompts:
+            raise CrystalError(
+                f"One optimiser step of phases.{number} takes {prompts} prompts and there are {items} training items; "
+                "bring more, or lower per_device_batch or accumulation."
+            )
 
 
 def check_loggers(config: TrainConfig) -> None:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from ..crystal_task import Response, parse_response
 from ..crystal_task.response import as_text
 from ..errors import CrystalError
 from ..metrics import judge_answer
+from .config import AnswerRule
 from .overlap import overlap_f1
 from .released_rule import released_verdict
 
-AnswerRule: TypeAlias = Literal["strict", "released"]
 #: The steps of one response, or of one reference.
 Chain: TypeAlias = tuple[str, ...]
 #: Completions whose reading and verdicts are kept: more than one generation batch of a device holds.

@@ -21,9 +21,13 @@ Similarity = Literal["overlap", "encoder"]
 AnswerRule = Literal["strict", "released"]
 Logger = Literal["wandb", "tensorboard"]
 
+#: What fits into 32 bits: numpy takes no larger seed, and torch no larger count.
+LARGEST = 2**31 - 1
+#: The prompts of a whole phase are laid out before it begins.
+MOST_STEPS = 1_000_000
 # Strict: pydantic would else take true for 1.
-Count = Annotated[int, Field(ge=1, strict=True)]
-CountOrZero = Annotated[int, Field(ge=0, strict=True)]
+Count = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
+CountOrZero = Annotated[int, Field(ge=0, le=LARGEST, strict=True)]
 Share = Annotated[float, Field(ge=0, le=1, strict=True)]
 Positive = Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)]
 PositiveOrZero = Annotated[float, Field(ge=0, strict=True, allow_inf_nan=False)]
@@ -54,17 +58,20 @@ class DataConfig(_NoOtherKeys):
 
 @dataclass(frozen=True)
 class RewardConfig(_NoOtherKeys):
-    """Weights and rules of the reward; the paper's CPR weights by default."""
+    """Weights and rules of the reward; the defaults are those of single rewards too."""
 
+    #: The paper's weights of CPR; the released code's defaults are 0.6 and 0.4.
     answer_weight: Share = 0.65
     step_weight: Share = 0.35
+    #: Part of the step reward that is left where the answer is wrong (the released code's value).
     wrong_factor: Share = 0.3
     #: Of composite and answer-only rewards and of phase 1; composite needs format + accuracy + steps = 1.
     format: Share = 0.1
     accuracy: Share = 0.5
     steps: Share = 0.4
     similarity: Similarity = "overlap"
-    threshold: Share = 0.3
+    #: That a pair must exceed to match: of the released CPR. Their stand-alone step reward takes 0.45.
+    threshold: Annotated[float, Field(ge=0, lt=1, strict=True)] = 0.3
     answer_rule: AnswerRule = "strict"
 
 
@@ -80,10 +87,10 @@ class VerbosityConfig(_NoOtherKeys):
 class PhaseConfig(_NoOtherKeys):
     """One phase of optimisation: Table S1's columns."""
 
-    steps: Count = 100
+    steps: Annotated[int, Field(ge=1, le=MOST_STEPS, strict=True)] = 100
     learning_rate: Positive = 5e-6
     per_device_batch: Count = 5
-    candidates: Annotated[int, Field(ge=2, strict=True)] = 5
+    candidates: Annotated[int, Field(ge=2, le=LARGEST, strict=True)] = 5
     accumulation: Count = 2
     #: Share of the steps over which the learning rate rises from 0.
     warmup: Share = 0.0
@@ -118,7 +125,7 @@ class TrainConfig(_NoOtherKeys):
     encoder: str = ""
     kl: PositiveOrZero = 0.04
     clip: Positive = 0.2
-    temperature: Positive = 0.9
+    temperature: Annotated[float, Field(ge=0.01, le=100, strict=True)] = 0.9
     top_p: Annotated[float, Field(gt=0, le=1, strict=True)] = 1.0
     #: 0: no limit.
     top_k: CountOrZero = 50

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,10 +20,11 @@ from ..crystal_task.item import Item
 from ..crystal_task.plugin import MINI
 from ..crystal_task.prompt import Prompt, as_rgb
 from ..errors import CrystalError
-from .config import DataConfig, PhaseConfig, TrainConfig
+from .config import DataConfig, TrainConfig
 from .leakage import check_leakage, check_name, question_key
 
 SETTING = "as path: below data: in the configuration"
+Items = tuple[Item, ...]
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,6 @@ def _hashes(images: RawImages) -> list[str]:
     return [hashlib.sha256(checked_file(images, index)).hexdigest() for index in indices]
 
 
-Items = tuple[Item, ...]
-
-
 def _split(
     items: Sequence[Item], hashes: Sequence[str], wanted: DataConfig, seed: int, name: str
 ) -> tuple[Items, Items, Items]:
@@ -123,35 +120,6 @@ def _digest(*parts: object) -> str:
 
 def _in_order(items: Iterable[Item]) -> Items:
     return tuple(sorted(items, key=lambda item: item.index))
-
-
-def prompt_budget(phase: PhaseConfig, items: int, processes: int = 1) -> int:
-    """How many of so many items a phase shows in one pass, a whole number of optimiser steps.
-
-    trl drops an incomplete last step of each pass, which in a curriculum would be the hardest items. Raises
-    ``CrystalError`` where the items do not fill a single step.
-    """
-    a_step = phase.prompts_per_step(processes)
-    if items < a_step:
-        raise CrystalError(
-            f"One optimiser step takes {a_step} prompts and there are {items} training items; bring more, or lower "
-            "per_device_batch or accumulation."
-        )
-    return min(phase.steps * a_step, items - items % a_step)
-
-
-def curriculum(items: Sequence[Item], budget: int, seed: int) -> list[Item]:
-    """``budget`` of the items, from few reference steps to many, ties in an order drawn with ``seed``.
-
-    Where there are more items, the budget is a random part of all of them, so that a short phase gets to the hardest
-    as well.
-
-    >>> items = [Item(n, "Why?", "x", ("y",) * n) for n in (3, 1, 2)]
-    >>> [len(item.reference_steps) for item in curriculum(items, 3, 42)]
-    [1, 2, 3]
-    """
-    drawn = random.Random(seed).sample(list(items), min(budget, len(items)))
-    return sorted(drawn, key=lambda item: len(item.reference_steps))
 
 
 def to_dataset(

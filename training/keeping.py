@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from transformers.trainer import TRAINER_STATE_NAME
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
-from ..errors import CrystalError
+from ..errors import CrystalError, first_line
+from ..model_adapters.local_files import Weights, damaged, some, weights_in
 
 #: Written when every process has written its part of a checkpoint, and removed before anything else of it is.
 WHOLE = "whole.json"
@@ -20,7 +23,7 @@ STATE = re.compile(
     r"optimizer|scheduler|scaler|rng_state|rollout_|trainer_state|training_args|verbosity|whole\.json|README|latest$"
     r"|zero_to_fp32|global_step"
 )
-PREFIX = "checkpoint-"
+PREFIX = f"{PREFIX_CHECKPOINT_DIR}-"
 
 
 def mark_whole(checkpoint: Path, processes: int) -> None:
@@ -32,6 +35,18 @@ def whole_checkpoints(folder: Path) -> list[tuple[int, Path]]:
     """Step and folder of each whole checkpoint of a phase, the newest last."""
     found = [path.parent for path in folder.glob(f"{PREFIX}*/{WHOLE}")]
     return sorted((int(path.name.removeprefix(PREFIX)), path) for path in found)
+
+
+def check_files(checkpoint: Path) -> None:
+    """Raises ``CrystalError`` where a file of a checkpoint is cut short, as when the power failed; reads their ends."""
+    bad = damaged(weights_in(checkpoint)) + damaged(Weights(tuple(checkpoint.glob("adapter*.safetensors"))))
+    bad += [file.name for file in sorted(checkpoint.glob("*.pt*")) if not zipfile.is_zipfile(file)]
+    if bad:
+        raise CrystalError(
+            f"{checkpoint}: {some(bad)} cut short or damaged; remove that folder to go on from the checkpoint before "
+            "it, or begin anew with --fresh."
+        )
+    read_json(checkpoint / TRAINER_STATE_NAME)
 
 
 def drop_halves(folder: Path) -> None:
@@ -52,16 +67,20 @@ def keep_last(folder: Path, count: int, best: int | None) -> None:
 
 def best_of(checkpoint: Path) -> tuple[int, float]:
     """Step and value of the best validation up to a checkpoint, as the trainer noted them there."""
-    state = json.loads((checkpoint / TRAINER_STATE_NAME).read_text("utf-8"))
-    return int(state["best_global_step"]), float(state["best_metric"])
+    file = checkpoint / TRAINER_STATE_NAME
+    state = read_json(file)
+    try:
+        return int(state["best_global_step"]), float(state["best_metric"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise unreadable(file, error) from error
 
 
 def check_processes(checkpoint: Path, processes: int) -> None:
     """Raises ``CrystalError`` where another number of processes wrote the checkpoint: each draws its own numbers."""
-    wrote = json.loads((checkpoint / WHOLE).read_text("utf-8"))["processes"]
+    wrote = read_json(checkpoint / WHOLE).get("processes")
     if wrote != processes:
         raise CrystalError(
-            f"{checkpoint} was written by {wrote} process{'es' * (wrote > 1)}, and there "
+            f"{checkpoint} was written by {wrote} process{'es' * (wrote != 1)}, and there "
             f"{'are' if processes > 1 else 'is'} {processes} now; start as many again, or begin anew with --fresh."
         )
 
@@ -98,6 +117,25 @@ def written_whole(target: Path, write: Callable[[Path], None]) -> None:
     write(part)
     shutil.rmtree(target, ignore_errors=True)
     part.rename(target)
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """What ``write_json`` wrote. Raises ``CrystalError``."""
+    try:
+        content = json.loads(file.read_text("utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError("it holds no keys")
+    except (OSError, ValueError) as error:
+        raise unreadable(file, error) from error
+    return content
+
+
+def unreadable(file: Path, error: Exception) -> CrystalError:
+    """Of a file of a run that somebody or something has changed."""
+    return CrystalError(
+        f"{file} cannot be read ({first_line(error)}), so the run cannot go on from it; restore it, or begin anew with "
+        "--fresh."
+    )
 
 
 def write_json(file: Path, content: Any) -> None:

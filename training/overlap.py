@@ -15,9 +15,6 @@ import numpy as np
 from ..metrics import match_steps
 from ..metrics.steps import precision_recall_f1
 
-#: Overlap that a pair must exceed to match: that of the released CPR. Their stand-alone step reward takes 0.45.
-OVERLAP_THRESHOLD = 0.3
-
 _WORD = re.compile(r"\w+")
 
 
@@ -50,12 +47,12 @@ def word_overlap(predicted: Sequence[str], reference: Sequence[str]) -> np.ndarr
     return overlap
 
 
-def overlap_f1(predicted: Sequence[str], reference: Sequence[str], threshold: float = OVERLAP_THRESHOLD) -> float:
+def overlap_f1(predicted: Sequence[str], reference: Sequence[str], threshold: float) -> float:
     """F1 of the greedy one-to-one matching of steps that overlap by more than ``threshold``, in ``[0, 1]``.
 
     0 where either side has no steps: who writes none is not rewarded for it.
 
-    >>> round(overlap_f1(["The car is red"], ["A car is red", "It stands still"]), 3)
+    >>> round(overlap_f1(["The car is red"], ["A car is red", "It stands still"], 0.3), 3)
     0.667
     """
     if not predicted or not reference:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,23 +12,34 @@ from typing import Any
 
 import torch
 from accelerate import PartialState
-from peft import LoraConfig
 from transformers import PrinterCallback
 from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 from trl.models import unwrap_model_for_generation
 
+from ..errors import CrystalError, first_line
+from ..model_adapters.batching import free_memory, is_out_of_memory
 from ..model_adapters.loading import DTYPES, Checkpoint
 from ..model_adapters.pictures import fit
+from .adapter import adapter_of
 from .callbacks import Bar, PhaseCallback, sentence
 from .config import TrainConfig
 from .data import TrainingData, to_dataset
-from .keeping import best_of, check_processes, copy_model, drop_halves, merge_adapter, whole_checkpoints
+from .keeping import (
+    PREFIX,
+    best_of,
+    check_files,
+    check_processes,
+    copy_model,
+    drop_halves,
+    merge_adapter,
+    whole_checkpoints,
+)
 from .plan import arguments, criterion, prompts, reward_of
 from .records import Line, Records
 from .rewards import rewards_of
 from .sharing import main_does
 from .trainer import CrystalGRPOTrainer
-from .validation import Asking, Validator
+from .validation import Asking, Metrics, Validator
 from .verbosity import VerbosityGuard
 
 
@@ -58,6 +68,14 @@ class Run:
     def steps_before(self, phase: int) -> int:
         """Optimiser steps of the phases before this one."""
         return sum(earlier.steps for earlier in self.config.phases[: phase - 1])
+
+    def validated(self, phase: int, step: int, metrics: Metrics, seconds: float) -> None:
+        """Writes and says, on the main process, what a validation has measured."""
+        if PartialState().is_main_process:
+            line: Line = {"phase": phase, "step": step, "n": len(self.data.validated), **metrics, "seconds": seconds}
+            self.records.validated(line)
+            where = f"phase {phase} step {step}" if phase else "before training"
+            self.bar.say(sentence(where, metrics, line["n"], seconds))
 
 
 class PhaseTrainer(CrystalGRPOTrainer):
@@ -91,8 +109,9 @@ def run_phase(run: Run, phase: int) -> dict[str, Any]:
     if not main_does(run.end_of(phase).is_dir):
         step, checkpoint = main_does(partial(_find_place, run, phase))
         if step < run.config.phases[phase - 1].steps:
-            _train(run, phase, checkpoint)
-            free_memory()
+            with _out_of_memory_said(phase):
+                _train(run, phase, step, checkpoint)
+            release_trainer()
         main_does(partial(_take_best, run, phase))
     return main_does(partial(outcome, run, phase))
 
@@ -119,15 +138,18 @@ def _find_place(run: Run, phase: int) -> tuple[int, Path | None]:
     whole = whole_checkpoints(folder)
     step, checkpoint = whole[-1] if whole else (0, None)
     if checkpoint:
+        check_files(checkpoint)
         check_processes(checkpoint, PartialState().num_processes)
     run.records.forget_after(phase, step)
     return step, checkpoint
 
 
-def _train(run: Run, phase: int, checkpoint: Path | None) -> None:
+def _train(run: Run, phase: int, step: int, checkpoint: Path | None) -> None:
+    """Trains from a step on, of whose checkpoint it goes on; there is none of step 0."""
     config = run.config
-    step = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
     run.bar.at(run.steps_before(phase) + step, f"Phase {phase} of {len(config.phases)}")
+    if checkpoint:
+        run.bar.say(f"phase {phase}: goes on from step {step} ({checkpoint})")
     guard = VerbosityGuard(config.verbosity.factor, config.verbosity.window) if config.verbosity.factor else None
     rewards = rewards_of(reward_of(config.method, phase), config.rewards, run.validator.reward_encoder, guard)
     trainer = PhaseTrainer(
@@ -144,7 +166,7 @@ def _train(run: Run, phase: int, checkpoint: Path | None) -> None:
         ),
         processing_class=run.asking.processor,
         callbacks=[PhaseCallback(run.records, phase, config.validate_every, config.keep_checkpoints, run.bar)],
-        peft_config=None if config.lora is None else LoraConfig(**config.lora),
+        peft_config=adapter_of(config),
         gradient_surgery=config.surgery,
         guard=guard,
         phase=phase,
@@ -153,6 +175,21 @@ def _train(run: Run, phase: int, checkpoint: Path | None) -> None:
     trainer.remove_callback(PrinterCallback)
     with _own_wandb_run(config):
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+
+
+@contextmanager
+def _out_of_memory_said(phase: int) -> Iterator[None]:
+    """Memory that runs out in a phase is a sentence that says what to lower."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        raise CrystalError(
+            f"Memory ran out in phase {phase} ({first_line(error)}); lower per_device_batch and raise accumulation by "
+            "the same factor, lower max_completion_length or max_pixels, or train with lora:; as another "
+            "configuration it begins anew, in another output: or with --fresh."
+        ) from error
 
 
 @contextmanager
@@ -184,11 +221,7 @@ def _validate(run: Run, phase: int, trainer: PhaseTrainer) -> dict[str, float]:
             network, network.dtype, lambda done, of: run.bar.note(f"validating {done} of {of}")
         )
     metrics = run.validator.measure(written)
-    line: Line = {"phase": phase, "step": trainer.state.global_step, "n": len(written), **metrics}
-    line["seconds"] = time.monotonic() - started
-    if PartialState().is_main_process:
-        run.records.validated(line)
-        run.bar.say(sentence(line, metrics, len(written)))
+    run.validated(phase, trainer.state.global_step, metrics, time.monotonic() - started)
     return {name: value for name, value in metrics.items() if value is not None}
 
 
@@ -196,7 +229,7 @@ def _take_best(run: Run, phase: int) -> None:
     folder = run.records.phase(phase)
     chosen, _ = best_of(whole_checkpoints(folder)[-1][1])
     run.records.choose(phase, chosen)
-    checkpoint = folder / f"checkpoint-{chosen}"
+    checkpoint = folder / f"{PREFIX}{chosen}"
     if run.config.lora is None:
         copy_model(checkpoint, run.end_of(phase))
     else:
@@ -205,9 +238,7 @@ def _take_best(run: Run, phase: int) -> None:
         merge_adapter(base, run.asking.processor, checkpoint, run.end_of(phase))
 
 
-def free_memory() -> None:
+def release_trainer() -> None:
     """Gives back what a trainer held, and has models loaded whole again, which DeepSpeed would cut into parts."""
     unset_hf_deepspeed_config()
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
+    free_memory()

@@ -12,7 +12,6 @@ from trl import GRPOConfig
 
 from ..crystal_task.item import Item
 from .config import Method, PhaseConfig, TrainConfig
-from .data import curriculum
 from .sharing import PATIENCE
 
 Criterion = Literal["accuracy_strict", "reward"]
@@ -42,16 +41,18 @@ def prompts(config: TrainConfig, items: Sequence[Item], phase: int, processes: i
     """The items of a whole phase in the order in which they are asked, one for each group of candidates.
 
     Passes over all items, each shuffled anew; the curriculum's second phase puts those of the whole phase in order,
-    from few reference steps to many. In one list, so that a resumed run need not know which pass it is in.
+    from few reference steps to many; what is left of a pass is a random part, so that a short phase gets to the hardest
+    as well. In one list, so that a resumed run need not know which pass it is in.
     """
     settings = config.phases[phase - 1]
-    needed = settings.steps * int(settings.prompts_per_step(processes))
+    needed = settings.steps * settings.prompts_per_step(processes)
     drawn: list[Item] = []
     generator = random.Random(f"{config.seed} {phase}")
     while len(drawn) < needed:
         drawn += generator.sample(list(items), min(len(items), needed - len(drawn)))
     if config.method == "cpr-curriculum" and phase > 1:
-        return curriculum(drawn, needed, config.seed)
+        # Items of equally many steps stay shuffled.
+        drawn.sort(key=lambda item: len(item.reference_steps))
     return drawn
 
 

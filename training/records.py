@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
+import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import CrystalError
 from ..metrics.signature import data_hash
-from .checks import CONFIG_FILE
+from .checks import CONFIG_FILE, SPLIT_FILE, is_begun
 from .config import TrainConfig
 from .data import TrainingData
-from .keeping import write_json, write_text
+from .keeping import read_json, unreadable, write_json, write_text
 
 Line = dict[str, Any]
+#: Files beside the configuration and the split: the log, the validations, and the summary. ``reports`` reads them by
+#: these names, as the folder of the results.
+LOG, VALIDATION, SUMMARY = "log.jsonl", "validation.jsonl", "training.json"
+RESULTS = "results"
+#: Files that grow by a line at a time.
+LINES = (LOG, VALIDATION)
 #: How the models of the two results are called: that before training, and the one that was chosen.
 BEFORE, AFTER = "-before", "-after"
 
@@ -40,7 +49,7 @@ class Records:
     @property
     def results(self) -> Path:
         """Scored responses before and after, in the harness's layout."""
-        return self.folder / "results"
+        return self.folder / RESULTS
 
     def phase(self, number: int) -> Path:
         """The folder of a phase, counted from 1."""
@@ -53,29 +62,59 @@ class Records:
         Raises ``CrystalError`` where they are not, and where the folder cannot be written to.
         """
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            if not resume:
+            if not (resume and is_begun(self.folder)):
                 self._clear()
             self._check_data(config, data)
             # First, since it is what the folder is known by.
+            write_json(self.folder / SPLIT_FILE, _split(config, data))
             write_text(self.folder / CONFIG_FILE, config.as_yaml())
-            write_json(self.folder / "split.json", _split(config, data))
+            for file in (self.folder / name for name in LINES):
+                if file.exists():
+                    # Without what a kill cut off, or the next line would join it.
+                    _rewrite(file, _lines(file))
         except OSError as error:
-            raise CrystalError(
-                f"The training cannot be written to {self.folder} ({error.strerror or error}); name another output:."
-            ) from error
+            raise self._unwritable(error) from error
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Makes the folder, and keeps other runs out of it; a process that is killed lets go.
+
+        Raises ``CrystalError`` where another run is in it, and where it cannot be made.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.folder, os.O_RDONLY)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        try:
+            # A file system without locks leaves it to the user.
+            with suppress(OSError):
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError as error:
+                    raise CrystalError(
+                        f"Another run is writing to {self.folder}; wait until it ends, or name another output:."
+                    ) from error
+            yield
+        finally:
+            os.close(handle)
+
+    def _unwritable(self, error: OSError) -> CrystalError:
+        return CrystalError(
+            f"The training cannot be written to {self.folder} ({error.strerror or error}); name another output:."
+        )
 
     def _clear(self) -> None:
-        for name in ("split.json", "log.jsonl", "validation.jsonl", "training.json"):
+        for name in (CONFIG_FILE, SUMMARY, *LINES):
             (self.folder / name).unlink(missing_ok=True)
-        for path in (self.best, self.results, *self.folder.glob("phase*")):
+        for path in (self.best, self.results, *self.folder.glob("phase[0-9]")):
             shutil.rmtree(path, ignore_errors=True)
         # Last: without it the folder is no training any more.
-        (self.folder / CONFIG_FILE).unlink(missing_ok=True)
+        (self.folder / SPLIT_FILE).unlink(missing_ok=True)
 
     def _check_data(self, config: TrainConfig, data: TrainingData) -> None:
-        split = self.folder / "split.json"
-        if split.is_file() and json.loads(split.read_text("utf-8")) != _split(config, data):
+        split = self.folder / SPLIT_FILE
+        if split.is_file() and read_json(split) != _split(config, data):
             raise CrystalError(
                 f"{self.folder} holds a run on other items: {config.data.path} has changed since; name another "
                 "output:, or start anew with --fresh."
@@ -83,23 +122,23 @@ class Records:
 
     def log(self, line: Line) -> None:
         """Adds a line to the log."""
-        _append(self.folder / "log.jsonl", line)
+        _append(self.folder / LOG, line)
 
     def validated(self, line: Line) -> None:
         """Adds a line to the validations."""
-        _append(self.folder / "validation.jsonl", line)
+        _append(self.folder / VALIDATION, line)
 
     def logged(self) -> list[Line]:
         """The lines of the log."""
-        return _lines(self.folder / "log.jsonl")
+        return _lines(self.folder / LOG)
 
     def validations(self) -> list[Line]:
         """The lines of the validations."""
-        return _lines(self.folder / "validation.jsonl")
+        return _lines(self.folder / VALIDATION)
 
     def forget_after(self, phase: int, step: int) -> None:
         """Drops the lines beyond a step, which a run that goes on from there writes again."""
-        for name in ("log.jsonl", "validation.jsonl"):
+        for name in LINES:
             file = self.folder / name
             _rewrite(file, [line for line in _lines(file) if (line["phase"], line["step"]) <= (phase, step)])
 
@@ -109,25 +148,25 @@ class Records:
         for line in lines:
             if line["phase"] == phase:
                 line["chosen"] = line["step"] == step
-        _rewrite(self.folder / "validation.jsonl", lines)
+        _rewrite(self.folder / VALIDATION, lines)
 
     def summarise(self, summary: Mapping[str, Any]) -> None:
         """Writes the summary of the run."""
-        write_json(self.folder / "training.json", _finite(dict(summary)))
+        write_json(self.folder / SUMMARY, _finite(dict(summary)))
 
     def is_finished(self) -> bool:
         """Whether the run has come to its end, and not stopped by itself before."""
         summary = self.summary()
-        return summary is not None and summary["stopped"] is None
+        return summary is not None and summary.get("stopped", "") is None
 
     def reopen(self) -> None:
         """Removes the summary of a run that stopped by itself and is started again."""
-        (self.folder / "training.json").unlink(missing_ok=True)
+        (self.folder / SUMMARY).unlink(missing_ok=True)
 
     def summary(self) -> dict[str, Any] | None:
         """The summary; None where the run has not ended."""
-        file = self.folder / "training.json"
-        return json.loads(file.read_text("utf-8")) if file.is_file() else None
+        file = self.folder / SUMMARY
+        return read_json(file) if file.is_file() else None
 
 
 def _split(config: TrainConfig, data: TrainingData) -> dict[str, Any]:
@@ -151,7 +190,13 @@ def _lines(file: Path) -> list[Line]:
     """The whole lines of a file; the last of a killed run may be cut off."""
     if not file.is_file():
         return []
-    return [json.loads(line) for line in file.read_text("utf-8").split("\n")[:-1]]
+    lines = file.read_bytes().split(b"\n")[:-1]
+    try:
+        read = [json.loads(line) for line in lines]
+        _ = [(line["phase"], line["step"]) for line in read]
+    except (ValueError, KeyError, TypeError) as error:
+        raise unreadable(file, error) from error
+    return read
 
 
 def _rewrite(file: Path, lines: Iterable[Line]) -> None:

@@ -13,23 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args
+from typing import Any, ClassVar, Protocol, get_args
 
 from ..crystal_task import Response
 from ..errors import CrystalError
 from ..metrics import Encoder, score_items
-from .completions import AnswerRule, Chain, are_correct, chain_of, lists_of, overlap_of, read
-from .config import Method, RewardConfig
-from .overlap import OVERLAP_THRESHOLD
+from .completions import Chain, are_correct, chain_of, lists_of, overlap_of, read
+from .config import AnswerRule, Method, RewardConfig, Similarity
+from .surgery import Objective
 from .verbosity import VerbosityGuard
-
-Objective: TypeAlias = Literal["answer", "steps"]
-Similarity: TypeAlias = Literal["overlap", "encoder"]
-
-#: The paper's weights of CPR; the released code's defaults are 0.6 and 0.4.
-ANSWER_WEIGHT, STEP_WEIGHT = 0.65, 0.35
-#: Part of the step reward that is left where the answer is wrong (the released code's value).
-WRONG_FACTOR = 0.3
 
 
 class Reward(Protocol):
@@ -67,7 +59,7 @@ class FormatReward:
 class _OfAnswers:
     """How answers are judged: ``strict`` for ``accuracy_strict``, ``released`` for the rule in the released CPR."""
 
-    answer_rule: AnswerRule = "strict"
+    answer_rule: AnswerRule = RewardConfig.answer_rule
 
     def __post_init__(self) -> None:
         _check_choice("answer_rule", self.answer_rule, get_args(AnswerRule))
@@ -81,8 +73,8 @@ class _OfSteps:
     ``encoder`` (the evaluation's threshold for that is 0.35). With a ``guard``, chains that are far too long lose.
     """
 
-    similarity: Similarity = "overlap"
-    threshold: float = OVERLAP_THRESHOLD
+    similarity: Similarity = RewardConfig.similarity
+    threshold: float = RewardConfig.threshold
     encoder: Encoder | None = None
     guard: VerbosityGuard | None = None
 
@@ -142,7 +134,7 @@ class StepF1Reward(_OfSteps):
 class CprAnswerReward(_OfAnswers):
     """The answer's part of CPR: ``answer_weight`` if the answer is right, else 0."""
 
-    answer_weight: float = ANSWER_WEIGHT
+    answer_weight: float = RewardConfig.answer_weight
     objective: ClassVar[Objective] = "answer"
     __name__ = "cpr_answer"
 
@@ -155,8 +147,8 @@ class CprAnswerReward(_OfAnswers):
 class CprStepsReward(_OfSteps, _OfAnswers):
     """The steps' part of CPR: ``step_weight * F1``, times ``wrong_factor`` if the answer is wrong."""
 
-    step_weight: float = STEP_WEIGHT
-    wrong_factor: float = WRONG_FACTOR
+    step_weight: float = RewardConfig.step_weight
+    wrong_factor: float = RewardConfig.wrong_factor
     objective: ClassVar[Objective] = "steps"
     __name__ = "cpr_steps"
 
@@ -183,7 +175,7 @@ class CprReward(CprStepsReward):
     ``CprAnswerReward`` and ``CprStepsReward`` are its two summands, for a trainer that tells their gradients apart.
     """
 
-    answer_weight: float = ANSWER_WEIGHT
+    answer_weight: float = RewardConfig.answer_weight
     objective: ClassVar[Objective] = "answer"
     __name__ = "cpr"
 

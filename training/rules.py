@@ -21,6 +21,13 @@ def check_rules(config: TrainConfig, file: str) -> None:
             f"{file} names no data; write path: below data: with a hub id, a save_to_disk folder, or parquet or JSONL "
             "files."
         )
+    if not config.output.strip():
+        raise CrystalError(f"{file}: output is blank; name the folder that the training goes to.")
+    if 0 < config.verbosity.factor <= 1:
+        raise CrystalError(
+            f"{file}: verbosity.factor is {config.verbosity.factor:g}, which would punish every second chain; give a "
+            "number above 1, or 0 for no guard."
+        )
     _check_weights(config, file)
     wanted, found = phases_of(config.method), len(config.phases)
     if found != wanted:
@@ -34,6 +41,11 @@ def check_rules(config: TrainConfig, file: str) -> None:
         raise CrystalError(
             f"{file} asks for gradient_surgery, which needs two objectives, and answer-only has one; leave it out, or "
             "take composite, cpr or cpr-curriculum."
+        )
+    if 0 < config.verbosity.factor <= 1:
+        raise CrystalError(
+            f"{file}: verbosity.factor is {config.verbosity.factor:g}, so chains of the usual length would lose; write "
+            "a number above 1, or 0 for no guard."
         )
     if config.min_pixels and config.max_pixels and config.min_pixels > config.max_pixels:
         raise CrystalError(f"{file}: min_pixels is more than max_pixels; swap or drop one.")

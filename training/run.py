@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,14 @@ from typing import Any
 from accelerate import PartialState
 
 from ..model_adapters.loading import Checkpoint, choose_dtype
-from .callbacks import Bar, sentence
+from .callbacks import Bar, hints, sentence
 from .checks import Ready, prepare
 from .config import TrainConfig
 from .diagnostics import diagnose
 from .keeping import PREFIX
-from .phases import Run, free_memory, outcome, run_phase
+from .phases import Run, outcome, release_trainer, run_phase
 from .quiet import quiet_libraries
-from .records import AFTER, BEFORE, Line, Records
+from .records import AFTER, BEFORE, Records
 from .results import write_scored
 from .sharing import main_does, processes
 from .trainer import Diverged
@@ -40,7 +41,8 @@ def train(config: TrainConfig, *, resume: bool = True) -> Path:
     quiet_libraries()
     ready = prepare(config, resume)
     records = Records(Path(config.output).expanduser())
-    with processes():
+    with ExitStack() as stack, processes():
+        main_does(lambda: stack.enter_context(records.alone()))
         main_does(partial(records.begin, config, ready.data, resume))
         if main_does(records.is_finished):
             if PartialState().is_main_process:
@@ -65,15 +67,15 @@ def _train(run: Run) -> None:
         if not main_does(partial(_is_measured, run)):
             run.bar.at(0, "Before training")
             metrics, seconds = _measure(run, run.start_of(1), BEFORE)
-            line: Line = {"phase": 0, "step": 0, "n": len(run.data.validated), **metrics, "seconds": seconds}
-            if PartialState().is_main_process:
-                run.records.forget_after(-1, 0)
-                run.records.validated(line)
-                run.bar.say(sentence(line, metrics, line["n"]))
+            run.validated(0, 0, metrics, seconds)
+            for hint in hints(metrics, run.config.max_completion_length):
+                run.bar.say(hint)
         for phase in range(1, len(run.config.phases) + 1):
             phases.append(run_phase(run, phase))
         run.bar.at(sum(phase.steps for phase in run.config.phases), "After training")
         after, seconds = _measure(run, Checkpoint(str(run.records.best)), AFTER)
+        chosen = f"after training (phase {phases[-1]['phase']} step {phases[-1]['chosen']})"
+        run.bar.say(sentence(chosen, after, len(run.data.validated), seconds))
     except Diverged as error:
         stopped = str(error)
         phases.append(main_does(partial(outcome, run, len(phases) + 1)))
@@ -101,7 +103,7 @@ def _measure(run: Run, checkpoint: Checkpoint, suffix: str) -> tuple[Metrics, fl
     written = run.validator.respond(network, dtype, lambda done, of: run.bar.note(f"validating {done} of {of}"))
     revision = str(getattr(network.config, "_commit_hash", None) or "unknown")[:12]
     del network
-    free_memory()
+    release_trainer()
     metrics = run.validator.measure(written)
     name = _name(run, suffix)
 

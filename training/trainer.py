@@ -19,8 +19,9 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOConfig, GRPOTrainer
 
 from ..errors import CrystalError
-from .checkpoints import Guard, Rollout, last_checkpoint, load_guard, load_rollout, save_guard, save_rollout
+from .checkpoints import Rollout, last_checkpoint, load_guard, load_rollout, save_guard, save_rollout
 from .surgery import OBJECTIVES, GradientSurgeon, Objective, check_surgery
+from .verbosity import VerbosityGuard
 
 #: trl's own guard against a division by zero, here so that the two advantages add up to its.
 EPSILON = 1e-4
@@ -62,7 +63,7 @@ class CrystalGRPOTrainer(GRPOTrainer):
         args: GRPOConfig | None = None,
         *,
         gradient_surgery: bool = False,
-        guard: Guard | None = None,
+        guard: VerbosityGuard | None = None,
         phase: int | None = None,
         **more: Any,
     ) -> None:

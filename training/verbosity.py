@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from torch import distributed
 
 from ..errors import CrystalError
+from .config import VerbosityConfig
 
 LogMetric: TypeAlias = Callable[[str, float], object]
 #: Chains that must have been seen before any is held to be too long; the median of fewer moves with each of them.
@@ -28,7 +29,7 @@ class VerbosityGuard:
     guard off; ``window`` is at least 1.
     """
 
-    def __init__(self, factor: float = 2.0, window: int = 512) -> None:
+    def __init__(self, factor: float = VerbosityConfig.factor, window: int = VerbosityConfig.window) -> None:
         if factor != 0 and not 1 < factor < math.inf:
             raise CrystalError(f"verbosity.factor is {factor}; give a number above 1, or 0 for no guard.")
         if window < 1:

@@ -186,12 +186,16 @@ def _reference(table: pd.DataFrame) -> Setting:
 
 @dataclass(frozen=True)
 class _Check:
-    """How a run's own setting came out again: items that differ from its samples, and the largest difference."""
+    """How a run's own setting came out again: values that differ from what it wrote, and the largest difference.
+
+    ``of_mean`` marks the mean in its results file; else the values are those of its items.
+    """
 
     label: str
-    items: int
+    values: int
     differing: int
     largest: float
+    of_mean: bool = False
 
 
 def _checks(
@@ -209,7 +213,7 @@ def _checks(
             yield _Check(run.label, len(apart), int((apart > TOLERANCE).sum()), float(apart.max()))
             if len(apart) == run.result.items:
                 apart_mean = abs(float(again[:, 0].mean()) - run.result.metrics["match_f1"].mean)
-                yield _Check(f"{run.label} (mean)", 1, int(apart_mean > TOLERANCE), apart_mean)
+                yield _Check(run.label, 1, int(apart_mean > TOLERANCE), apart_mean, of_mean=True)
 
 
 def _verdict(checks: Sequence[_Check]) -> Iterator[str]:
@@ -221,16 +225,16 @@ def _verdict(checks: Sequence[_Check]) -> Iterator[str]:
         )
         return
     wrong = [check for check in checks if check.differing]
-    of_items = [check for check in checks if not check.label.endswith("(mean)")]
     if not wrong:
-        means = len(checks) - len(of_items)
+        means = sum(check.of_mean for check in checks)
+        and_means = f", and {means} the means of their results files" if means else ""
         yield (
-            f"Checked: with their own encoder and threshold {len(of_items)} runs have the scores that they wrote, item "
-            f"by item{f', and {means} the means of their results files' if means else ''} (largest difference "
-            f"{max(check.largest for check in checks):.1e})."
+            f"Checked: with their own encoder and threshold {len(checks) - means} runs have the scores that they "
+            f"wrote, item by item{and_means} (largest difference {max(check.largest for check in checks):.1e})."
         )
     for check in wrong:
+        name = f"{check.label} (mean)" if check.of_mean else check.label
         yield (
-            f"{check.label}: with its own encoder and threshold {check.differing} of {check.items} values differ from "
-            f"what the run wrote, by up to {check.largest:.3f}; another device, or other weights under the same name."
+            f"{name}: with its own encoder and threshold {check.differing} of {check.values} values differ from what "
+            f"the run wrote, by up to {check.largest:.3f}; another device, or other weights under the same name."
         )

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 from scipy import stats
 
-from ..statistics import MIN_MODELS
-
-#: Means that agree to so many digits are equal.
-DIGITS = 9
+from ..statistics import DIGITS, MIN_MODELS
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,8 @@ from .files import Annotator, Key
 
 #: The bands of the paper's table; the matcher's own threshold takes the place of 0.35.
 EDGES = (0.20, 0.50, 0.70)
-#: Standard deviations that hold 95 % of a normal distribution.
-Z = 1.959964
+#: Standard deviations to either side that hold ``LEVEL`` of a normal distribution.
+Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 
 @dataclass(frozen=True)

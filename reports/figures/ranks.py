@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..statistics import DIGITS
 from .exhibit import Exhibit, over_items
 from .layout import FOOT, foot, sheet, text_size
 from .theme import INK, MUTED, RULE, SIZE, WIDTH, Style, mark
@@ -33,7 +34,7 @@ def draw(exhibit: Exhibit) -> Figure | None:
         return None
     shown = exhibit.styles
     scores = pd.DataFrame(columns, index=[style.label for style in shown])
-    ranks = scores.round(9).rank(ascending=False, method="average")
+    ranks = scores.round(DIGITS).rank(ascending=False, method="average")
     figure = sheet(WIDTH, TOP + BOTTOM + ROW * len(shown) + (FOOT if any(style.hollow for style in shown) else 0))
     names = max(text_size(figure, style.name, SIZE)[0] for style in shown) / 72 + 0.75
     height = figure.get_figheight()

@@ -10,16 +10,12 @@ import pandas as pd
 from .changes import TITLES, change_of
 from .read import number
 from .section import Section
+from .tables import DIAGNOSTICS
 
 NAME = "training.csv"
 #: Diagnostics in the order of the paper's Table 6, then those that it does not have.
-DIAGNOSTICS = (
-    "val_accuracy",
-    "val_match_f1",
-    "val_recall",
-    "discrimination",
-    "reward_f1_pearson",
-    "kl_max",
+NAMES = (
+    *(column.name for column in DIAGNOSTICS),
     "grad_norm_first",
     "grad_norm_last",
     "grad_norm_trend",
@@ -55,7 +51,7 @@ def training_table(section: Section) -> pd.DataFrame:
                 f"{metric}_{name}": getattr(change, value) if change else math.nan
                 for name, value in zip(names, values, strict=True)
             }
-        for name in DIAGNOSTICS:
+        for name in NAMES:
             known = training.diagnostics.get(name)
             row[name] = known if isinstance(known, bool | str) else number(known)
         rows.append(row)

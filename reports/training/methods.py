@@ -11,6 +11,7 @@ import numpy as np
 from scipy import stats
 
 from ...metrics.aggregate import LEVEL
+from ..leaderboard import listed
 from ..statistics import ESTABLISHED, ROUNDING, holm
 from .changes import ANSWERS, REASONING, TITLES, Change, change_of
 from .read import Training
@@ -171,8 +172,7 @@ def _behind(best: str, metric: str, made: Sequence[Contrast]) -> str:
         return ""
     if not behind:
         return ", which is established against no other method"
-    names = [", ".join(behind[:-1]), behind[-1]] if len(behind) > 1 else behind
-    return f", established against {' and '.join(names)}"
+    return f", established against {listed(behind)}"
 
 
 def _title(metric: str) -> str:

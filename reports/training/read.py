@@ -18,18 +18,6 @@ from .places import CONFIG, LOG, SPLIT, SUMMARY, VALIDATION
 
 #: What reading a file that was cut off, or changed by hand, may raise.
 FAULTS = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, yaml.YAMLError)
-#: Metrics of a validation that stand for a checkpoint.
-VALIDATED = (
-    "accuracy_strict",
-    "accuracy",
-    "match_f1",
-    "precision",
-    "recall",
-    "ordered_f1",
-    "lis",
-    "steps",
-    "format_valid",
-)
 #: Settings that runs of one method may differ in and still be repetitions of each other.
 REPEATED = ("seed", "output", "model", "data", "keep_checkpoints", "report_to")
 #: Methods that project gradients where their configuration leaves it open.
@@ -98,6 +86,12 @@ class Training:
         """Whether conflicting gradients were projected."""
         known = self.settings.get("gradient_surgery")
         return known if isinstance(known, bool) else self.method in PROJECTED
+
+    @property
+    def alike(self) -> float | None:
+        """Share of the groups whose candidates all earned the same, which move no weight; None where it is unknown."""
+        logged = self.log["frac_reward_zero_std"].dropna() if "frac_reward_zero_std" in self.log else []
+        return float(logged.mean()) if len(logged) else None
 
     @property
     def before(self) -> pd.Series | None:

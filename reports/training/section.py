@@ -19,6 +19,8 @@ from .tables import changes_table, diagnostics_table, phases_table, strategies_t
 
 #: Where its figures go, in a report's folder.
 FIGURES = "figures/training"
+#: Share of groups without a difference above which there was hardly anything to learn from.
+HARDLY_ANY = 0.9
 #: What has to stand beside every comparison of before and after.
 CHOSEN = (
     "The checkpoint was chosen on these held-out items, so what comes after is a little too good: for numbers to "
@@ -122,6 +124,11 @@ def _warnings(training: Training) -> list[str]:
     elif not training.finished:
         steps = training.phases[-1].start + training.phases[-1].done if training.phases else 0
         said.append(f"It is not finished: {steps:,} optimiser steps are in its log so far.")
+    if (alike := training.alike) is not None and alike > HARDLY_ANY:
+        said.append(
+            f"In {alike:.0%} of its groups all candidates earned the same, and nothing is learned from those: the "
+            "model gets next to none of the answers or next to all, or does not write the form that is read."
+        )
     return said
 
 
@@ -129,6 +136,8 @@ def _facts(training: Training) -> list[tuple[str, str]]:
     facts = [("Method", training.method), ("Model", training.model)]
     facts += [("Seed", str(training.seed))] if training.seed is not None else []
     facts.append(("Gradient surgery", "on" if training.surgery else "off"))
+    if training.alike is not None:
+        facts.append(("Groups that earned all the same", f"{training.alike:.0%}"))
     counts = training.counts
     if "train" in counts and "validation" in counts:
         measured = counts.get("validated", counts["validation"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..boards import p_printed
@@ -100,26 +101,34 @@ def _phase_row(phase: Phase) -> Row:
     )
 
 
-#: Columns of the paper's Table 6: the diagnostic's name here and in its file, digits, title and meaning.
+@dataclass(frozen=True)
+class Diagnostic:
+    """A column of the paper's Table 6: the name here and in its file, and how it is headed."""
+
+    name: str
+    paper: str
+    title: str
+    meaning: str
+
+
 DIAGNOSTICS = (
-    (
+    Diagnostic(
         "val_accuracy",
         "val_accuracy_pct",
-        3,
         "Accuracy",
         "of the chosen checkpoint on the held-out items; of a training here by the strict rule",
     ),
-    ("val_match_f1", "val_match_f1", 3, "Match F1", "of the chosen checkpoint on the held-out items"),
-    ("val_recall", "val_recall", 3, "Recall", "of the chosen checkpoint on the held-out items"),
-    (
-        "discrimination",
-        "discrimination",
-        3,
-        "Discrimination",
-        "mean reward of right responses minus that of wrong ones",
+    Diagnostic("val_match_f1", "val_match_f1", "Match F1", "of the chosen checkpoint on the held-out items"),
+    Diagnostic("val_recall", "val_recall", "Recall", "of the chosen checkpoint on the held-out items"),
+    Diagnostic(
+        "discrimination", "discrimination", "Discrimination", "mean reward of right responses minus that of wrong ones"
     ),
-    ("reward_f1_pearson", "reward_f1_pearson", 3, "r", "Pearson correlation of reward and Match F1 over responses"),
-    ("kl_max", "kl_max", 3, "Largest KL", "the largest logged divergence from the model that its phase began with"),
+    Diagnostic(
+        "reward_f1_pearson", "reward_f1_pearson", "r", "Pearson correlation of reward and Match F1 over responses"
+    ),
+    Diagnostic(
+        "kl_max", "kl_max", "Largest KL", "the largest logged divergence from the model that its phase began with"
+    ),
 )
 
 
@@ -127,7 +136,7 @@ def diagnostics_table(trainings: Sequence[Training]) -> Table:
     """The diagnostics of the paper's Table 6 for each training, with its rows beneath."""
     heads = (
         Head("Weights", "of answer and steps in the reward"),
-        *(Head(title, meaning) for *_, title, meaning in DIAGNOSTICS),
+        *(Head(column.title, column.meaning) for column in DIAGNOSTICS),
         Head("Gradient norm", "mean at the beginning and at the end of the last phase", "trend in 100 steps"),
         Head("Conflicts", "share of optimiser steps on which both gradients conflicted", "mean cosine"),
         Head("Stable"),
@@ -138,7 +147,7 @@ def diagnostics_table(trainings: Sequence[Training]) -> Table:
             f"CPR {row['answer_weight']} / {row['step_weight']}",
             (
                 Cell(f"{row['answer_weight']} / {row['step_weight']}"),
-                *(Cell(_as_share(row[column], column)) for _, column, *_ in DIAGNOSTICS),
+                *(Cell(_as_share(row[column.paper], column.paper)) for column in DIAGNOSTICS),
                 Cell(),
                 Cell(),
                 Cell(row["stable"]),
@@ -158,7 +167,7 @@ def _diagnostics_row(training: Training, label: str) -> Row:
         label,
         (
             Cell(_weights(training)),
-            *(Cell(fixed(number(known.get(name)), digits)) for name, _, digits, *_ in DIAGNOSTICS),
+            *(Cell(fixed(number(known.get(column.name)))) for column in DIAGNOSTICS),
             Cell(" → ".join(ends) if all(ends) else "", _trend(known.get("grad_norm_trend"))),
             Cell(fixed(number(known.get("conflict_share")), 2), fixed(number(known.get("cosine_mean")), 2, sign=True)),
             Cell(("yes" if stable else "no") if isinstance(stable, bool) else ""),

@@ -1,10 +1,12 @@
 """``crystal-eval report``: its options, and what it says where something is wrong."""
 
+from pathlib import Path
+
 import pytest
 import typer
 from lmms_eval_crystal.cli.main import app
 from lmms_eval_crystal.cli.pictures import find_pictures
-from lmms_eval_crystal.cli.report import _kin, _licence
+from lmms_eval_crystal.cli.report import _kin, _licence, _place
 from lmms_eval_crystal.errors import CrystalError
 from lmms_eval_crystal.reports.figures import registry
 from studies import TALKERS, Talker, write_study
@@ -90,3 +92,8 @@ def test_own_items_are_not_looked_for_in_the_benchmark(monkeypatch):
     pictures, [note] = find_pictures({"my_items", "crystal_mini"}, "")
     assert pictures.keys() == {"crystal_mini"}
     assert note == "No thumbnails for my_items: name the data that has its pictures with --dataset."
+
+
+def test_a_report_goes_beside_the_results_of_a_single_folder(folder, tmp_path):
+    assert _place([folder]) == folder / "report"
+    assert _place([folder, tmp_path]) == _place([folder / "results.json"]) == Path("out/report")

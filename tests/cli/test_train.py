@@ -9,7 +9,7 @@ import synthetic
 import yaml
 from lmms_eval_crystal.cli import main as command_line
 from lmms_eval_crystal.cli import train as module
-from safetensors.numpy import save_file
+from tiny_run import build_without_weights
 
 SHIPPED = sorted(path.name for path in module.SHIPPED.glob("*.yaml"))
 
@@ -21,10 +21,7 @@ def place(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("CRYSTAL_DATASET", "benchmark.parquet")
     synthetic.dataset(40).to_parquet("items.parquet")
     synthetic.dataset(3, question=["Which way?", "How far?", "How long?"]).to_parquet("benchmark.parquet")
-    Path("model").mkdir()
-    for name in ("config.json", "processor_config.json"):
-        Path("model", name).write_text("{}")
-    save_file({}, "model/model.safetensors")
+    build_without_weights(Path("model"))
     settings = {"model": "model", "output": "out", "encoder": "minilm", "data": {"path": "items.parquet"}}
     Path("run.yaml").write_text(yaml.safe_dump(settings))
     return tmp_path
@@ -47,7 +44,7 @@ def test_a_check_says_what_would_run_and_writes_nothing(place, capsys):
         "OK    data        items.parquet: 34 items to train on, 6 held out",
         "OK    steps       3 to 3 reference steps an item, median 3",
     ]
-    assert "OK    phase 2     170 steps of 2 prompts x 5 candidates on 1 process; 10.0 passes over 34 items" in lines
+    assert "OK    phase 2     170 steps of 2 prompts x 5 candidates on 1 process; 10.0 passes over the items" in lines
     assert lines[-1] == "Not checked: whether model and batches fit into memory."
     assert sorted(place.iterdir()) == before
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+from lmms_eval_crystal.reports.columns import COLUMNS
 from lmms_eval_crystal.reports.leaderboard import (
-    COLUMNS,
     best,
     differences_between_rows,
     differences_from_paper,

@@ -212,6 +212,19 @@ def test_a_stop_is_said_first_and_its_paths_are_not_shown(tmp_path):
     assert "The orange stroke is where it broke off." in part.figure.caption
 
 
+@pytest.mark.parametrize(("shares", "warned"), [((1.0, 1.0, 0.9), True), ((0.2, 0.6, None), False)])
+def test_a_training_whose_candidates_earned_the_same_is_told_to_have_learned_from_few(tmp_path, shares, warned):
+    folder = write_training(tmp_path / "flat", results=False)
+    lines = [
+        {"phase": 1, "step": step, "loss": 0.0, "frac_reward_zero_std": share} for step, share in enumerate(shares, 1)
+    ]
+    (folder / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    [part] = make_section([read(folder)]).parts
+    share = dict(part.facts)["Groups that earned all the same"]
+    assert share == ("97%" if warned else "40%")
+    assert any(f"In {share} of its groups" in warning for warning in part.warnings) == warned
+
+
 def test_the_phases_stand_above_those_of_the_paper(training):
     table = phases_table(training)
     assert cells(table, "Phase 1") == {
@@ -422,5 +435,6 @@ def test_the_command_takes_the_folder_of_a_training(tmp_path, capsys):
     from lmms_eval_crystal.cli.main import app
 
     write_training(tmp_path / "run", phases=PAPER_PHASES[:1], method="cpr", results=False)
-    app(["report", str(tmp_path / "run"), "-o", str(tmp_path / "out")], standalone_mode=False)
+    app(["report", str(tmp_path / "run")], standalone_mode=False)
     assert "training: cpr on org/Small-VL-3B. Strict accuracy" in " ".join(capsys.readouterr().out.split())
+    assert (tmp_path / "run" / "report" / "report.html").is_file()

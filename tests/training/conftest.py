@@ -1,4 +1,4 @@
-"""A folder that passes for a checkpoint and could not be loaded, and configurations around it."""
+"""A folder that passes for a checkpoint and has no weights, and configurations around it."""
 
 import dataclasses
 from pathlib import Path
@@ -6,17 +6,12 @@ from pathlib import Path
 import pytest
 import synthetic
 from lmms_eval_crystal.training.config import DataConfig, TrainConfig
-from safetensors.numpy import save_file
+from tiny_run import build_without_weights
 
 
 @pytest.fixture
 def checkpoint(tmp_path) -> Path:
-    folder = tmp_path / "model"
-    folder.mkdir()
-    for name in ("config.json", "processor_config.json"):
-        (folder / name).write_text("{}")
-    save_file({}, folder / "model.safetensors")
-    return folder
+    return build_without_weights(tmp_path / "model")
 
 
 @pytest.fixture

@@ -2,11 +2,15 @@
 
 import dataclasses
 import os
+import shutil
 
 import pytest
 from lmms_eval_crystal.errors import CrystalError
 from lmms_eval_crystal.training import checks
-from lmms_eval_crystal.training.checks import CONFIG_FILE, check_output, differing, prepare
+from lmms_eval_crystal.training.checks import CONFIG_FILE, SPLIT_FILE, check_output, differing, prepare
+from lmms_eval_crystal.training.data import load_items
+from lmms_eval_crystal.training.reading import read
+from lmms_eval_crystal.training.records import Records
 
 from .conftest import with_data
 
@@ -21,17 +25,18 @@ def test_all_that_a_run_begins_with_is_ready_and_nothing_is_written(config, tmp_
     assert len(ready.data.train) == 34
     assert "{question}" in ready.prompt.text
     assert ready.encoder == "minilm"
-    assert ready.budgets == (34, 34)  # two prompts a step
     assert sorted(tmp_path.iterdir()) == before
 
 
 class TestOutput:
     @pytest.fixture
     def folder(self, config, tmp_path):
-        """The folder of a run that was begun with this configuration."""
-        (tmp_path / "out").mkdir()
-        (tmp_path / "out" / CONFIG_FILE).write_text(config.as_yaml())
-        return tmp_path / "out"
+        """The folder of a run that has taken steps with this configuration."""
+        folder = tmp_path / "out"
+        with Records(folder).alone():
+            Records(folder).begin(config, load_items(config), resume=True)
+        (folder / "log.jsonl").touch()
+        return folder
 
     def test_a_run_of_the_same_configuration_goes_on(self, config, folder):
         check_output(changed(config, report_to=("wandb",)), resume=True)
@@ -53,9 +58,48 @@ class TestOutput:
 
     @pytest.mark.parametrize("resume", [True, False])
     def test_a_folder_that_holds_something_else_is_never_taken(self, config, folder, resume):
-        (folder / CONFIG_FILE).rename(folder / "thesis.txt")
+        (folder / SPLIT_FILE).rename(folder / "thesis.txt")
         with pytest.raises(CrystalError, match=r"holds other files than those of a training run; name another output:"):
             check_output(config, resume)
+
+    @pytest.mark.parametrize("content", ["{}", "[1]", "", '{"train": []}'])
+    def test_a_split_of_somebody_elses_makes_no_run(self, config, folder, content):
+        (folder / SPLIT_FILE).write_text(content)
+        with pytest.raises(CrystalError, match=r"holds other files than those of a training run"):
+            check_output(config, resume=False)
+
+    def test_a_run_that_ended_before_its_first_step_gives_way_to_another(self, config, folder):
+        (folder / "log.jsonl").unlink()
+        other = changed(config, kl=0.5)
+        check_output(other, resume=True)
+        Records(folder).begin(other, load_items(other), resume=True)
+        assert read(folder / CONFIG_FILE, ()) == other
+        (folder / CONFIG_FILE).unlink()
+        (folder / SPLIT_FILE).rename(folder / f"{SPLIT_FILE}.part")
+        check_output(config, resume=True)
+
+    def test_a_folder_takes_one_run_at_a_time(self, folder):
+        again = Records(folder).alone()
+        with Records(folder).alone(), pytest.raises(CrystalError, match=r"Another run is writing to .*; wait until it"):
+            again.__enter__()
+        with Records(folder).alone():
+            pass
+
+    @pytest.mark.parametrize(
+        ("changes", "sentence"),
+        [
+            ({"output": "model/run"}, r"output .*model/run lies in the folder .*model of model"),
+            ({"output": "data/run"}, r"output .*data/run lies in the folder .*data of data.path"),
+            ({"output": "."}, r"model: .*model lies in the output"),
+            ({"output": "a" * 300}, r"output: .* cannot be looked at \(.*File name too long.*\); name another"),
+        ],
+    )
+    def test_a_run_does_not_write_into_its_data_nor_clear_its_model(self, config, tmp_path, changes, sentence):
+        (tmp_path / "data").mkdir()
+        shutil.copy(config.data.path, tmp_path / "data")
+        there = changed(with_data(config, path=str(tmp_path / "data")), output=str(tmp_path / changes["output"]))
+        with pytest.raises(CrystalError, match=sentence):
+            prepare(there)
 
     def test_a_file_in_the_way_is_named(self, config, tmp_path):
         (tmp_path / "out").write_text("")
@@ -111,6 +155,16 @@ class TestModel:
         with pytest.raises(CrystalError, match=r"model.safetensors cut short or damaged"):
             prepare(config)
 
+    def test_a_model_that_sees_no_pictures_is_one_sentence(self, config, checkpoint):
+        (checkpoint / "config.json").write_text('{"model_type": "bert"}')
+        with pytest.raises(CrystalError, match=r"none that transformers loads with AutoModelForImageTextToText"):
+            prepare(config)
+
+    def test_a_processor_of_texts_alone_is_one_sentence(self, config, checkpoint):
+        shutil.copy(checkpoint / "tokenizer_config.json", checkpoint / "processor_config.json")
+        with pytest.raises(CrystalError, match=r"has no processor for images and text"):
+            prepare(config)
+
 
 def test_an_encoder_that_does_not_exist_is_one_sentence(config):
     with pytest.raises(CrystalError, match=r"No encoder 'minlm'"):
@@ -134,12 +188,17 @@ def test_a_logger_that_is_not_installed_is_one_sentence(config, monkeypatch):
         ({"lora_alfa": 8}, r"lora.lora_alfa is no argument of peft's LoraConfig; did you mean lora_alpha\?"),
         ({"bigness": 8}, r"lora.bigness is no argument of peft's LoraConfig; its documentation lists them"),
         ({"layers_to_transform": [1], "target_modules": "q_.*"}, r"lora: peft refuses these arguments"),
+        ({"r": 0, "target_modules": ["q_proj"]}, r"lora: peft refuses it for this model \(`r` should be a positive"),
+        ({"target_modules": ["q_prj"]}, r"for this model \(Target modules {'q_prj'} not found"),
+        ({"target_modules": "("}, r"for this model \(missing \)"),
+        ({"target_modules": ["q_proj"], "inference_mode": True}, r"lora: nothing would be trained"),
     ],
 )
 def test_arguments_that_peft_does_not_take_are_one_sentence(config, lora, sentence):
     with pytest.raises(CrystalError, match=sentence):
         prepare(changed(config, lora=lora))
-    prepare(changed(config, lora={"r": 8, "lora_alpha": 16}))
+    prepare(changed(config, lora={"r": 8, "lora_alpha": 16, "target_modules": ["q_proj"]}))
+    prepare(changed(config, lora={"target_modules": "all-linear", "init_lora_weights": "pissa"}))
 
 
 def test_gradient_surgery_on_sharded_gradients_is_refused(config, monkeypatch):

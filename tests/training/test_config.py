@@ -1,6 +1,7 @@
 """What a configuration file may say, and the sentence that each slip in it gets."""
 
 import dataclasses
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from lmms_eval_crystal.training.rules import check_rules
 
 SHIPPED = Path(__file__).parents[2] / "configs" / "training"
 BASE = "model: owner/name\ndata: {path: items.jsonl}\n"
+#: Nine lists, each of nine of the one before.
+ALIASES = "[&a [x, x], " + ", ".join(f"&{b} [{', '.join([f'*{a}'] * 9)}]" for a, b in pairwise("abcdefghij")) + "]"
 #: Table S1 of the paper: steps, learning rate, batch a device, candidates, accumulation; phase 1 and phase 2.
 TABLE_S1 = {
     "qwen2_5_vl_3b": [(1400, 3e-6, 4, 2, 2), (2800, 5e-6, 5, 5, 2)],
@@ -74,12 +77,46 @@ SLIPS = {
         BASE + "method: answer-only\ngradient_surgery: true",
         r"gradient_surgery, which needs two objectives, and answer-only has one",
     ),
+    "a threshold that nothing exceeds": (
+        BASE + "rewards: {threshold: 1.0}",
+        r"rewards.threshold is 1.0; .* less than 1",
+    ),
+    "a guard against the usual length": (
+        BASE + "verbosity: {factor: 0.5}",
+        r"verbosity.factor is 0\.5, .* or 0 for no",
+    ),
     "limits that exclude each other": (BASE + "min_pixels: 9\nmax_pixels: 4", r"min_pixels is more than max_pixels"),
     "no model": ("data: {path: x}", r"names no model; write model: with a hub id"),
     "no data": ("model: owner/name", r"names no data; write path: below data:"),
     "a key that stands twice": (BASE + "data: {path: y}", r"the key data stands twice in one block in line 3"),
     "a key that is no text": (BASE + "3: x", r"the key 3 is no text in line 3"),
     "a torn file": (BASE + "data: [", r"is no YAML: .* in line 3"),
+    "a key that stands twice in a block of a list": (
+        BASE + "phases: [{steps: 1, steps: 2}, {}]",
+        r"the key steps stands",
+    ),
+    "a key that is a list": (BASE + "? [a]\n: 1", r"the key there is no text in line 3"),
+    "aliases that multiply": (BASE + f"lora: {ALIASES}", r"is no YAML: it is far too large for a configuration\."),
+    "a block that holds itself": (BASE + "lora: &a {r: *a}", r"is no YAML: it is far too large for a configuration\."),
+    "brackets without end": (BASE + "lora: " + "[" * 20_000, r"is no YAML: it is nested too deeply\."),
+    "an object of Python": (
+        BASE + "encoder: !!python/name:os.system x",
+        r"python/name:os.system is no type of a config",
+    ),
+    "bytes": (BASE + "lora: {r: !!binary aGVsbG8=}", r"binary is no type of a configuration in line 3"),
+    "a value that is not what its tag says": (BASE + "kl: !!float low", r"is no YAML: a value does not fit its tag"),
+    "a NUL": (BASE + 'output: "a\\0b"', r"a text holds a character that no file's name can hold in line 3"),
+    "a seed that does not fit": (BASE + "seed: 4294967296", r"seed is 4294967296; it should be less than or equal"),
+    "steps without end": (
+        BASE + "phases: [{steps: 2000000}, {}]",
+        r"steps is 2000000; it should be less than or equal",
+    ),
+    "a blank output": (BASE + "output: ' '", r"output is blank; name the folder"),
+    "a guard that punishes the median": (BASE + "verbosity: {factor: 0.5}", r"verbosity.factor is 0\.5, which would"),
+    "a temperature near zero": (
+        BASE + "temperature: 1e-30",
+        r"temperature is 1e-30; it should be greater than or equal",
+    ),
     "an empty file": ("", r"holds no keys; a configuration has at least model:"),
 }
 
@@ -122,6 +159,15 @@ def test_a_short_file_is_filled_with_defaults_and_as_many_phases_as_the_method_h
 
 def test_the_whole_configuration_is_written_as_it_is_read(tmp_path):
     config = read(tmp_path, BASE + "lora: {r: 8, target_modules: [q_proj]}\nreport_to: [wandb]\nmax_tiles: 6")
+    assert read(tmp_path, config.as_yaml()) == config
+
+
+def test_anchors_and_merged_blocks_serve_and_a_date_is_a_text(tmp_path):
+    text = "model: owner/name\ndata: {path: x, revision: 2026-03-01}\n"
+    merged = text + "phases:\n- &first {steps: 7, warmup: 0.1}\n- {<<: *first, steps: 9}\n"
+    config = read(tmp_path, merged)
+    assert config.phases == (PhaseConfig(steps=7, warmup=0.1), PhaseConfig(steps=9, warmup=0.1))
+    assert config.data.revision == "2026-03-01"
     assert read(tmp_path, config.as_yaml()) == config
 
 

@@ -7,14 +7,11 @@ from dataclasses import replace
 import datasets
 import pytest
 import synthetic
-from hypothesis import given
-from hypothesis import strategies as st
 from lmms_eval_crystal.crystal_task.data import MINI_FILE
 from lmms_eval_crystal.crystal_task.item import Item
 from lmms_eval_crystal.crystal_task.prompt import Prompt
 from lmms_eval_crystal.errors import CrystalError
-from lmms_eval_crystal.training.config import PhaseConfig
-from lmms_eval_crystal.training.data import curriculum, load_items, prompt_budget, to_dataset
+from lmms_eval_crystal.training.data import load_items, to_dataset
 from PIL import Image
 
 from .conftest import with_data
@@ -234,50 +231,6 @@ class TestLeakage:
             load_items(config)
 
 
-class TestCurriculum:
-    @given(st.lists(st.integers(1, 9), min_size=1, max_size=30), st.integers(1, 40), st.integers(0, 9))
-    def test_it_is_a_part_of_the_items_from_few_steps_to_many(self, counts, budget, seed):
-        items = steps_of(*counts)
-        chosen = curriculum(items, budget, seed)
-        lengths = [len(item.reference_steps) for item in chosen]
-        assert lengths == sorted(lengths)
-        assert len(chosen) == len(set(indices(chosen))) == min(budget, len(items))
-
-    def test_ties_are_shuffled_by_the_seed(self):
-        items = steps_of(*[3] * 20)
-        assert curriculum(items, 20, 1) == curriculum(items, 20, 1) != curriculum(items, 20, 2)
-        assert indices(curriculum(items, 20, 1)) != list(range(20))
-
-    def test_a_short_phase_gets_to_the_hardest_as_well(self):
-        items = steps_of(*range(1, 101))
-        chosen = [len(item.reference_steps) for item in curriculum(items, 20, 42)]
-        assert chosen[0] < 20
-        assert chosen[-1] > 80
-
-    def test_a_pass_is_a_whole_number_of_steps_so_that_the_hardest_are_not_dropped(self):
-        phase = PhaseConfig(steps=50, per_device_batch=4, candidates=2, accumulation=2)  # four prompts a step
-        assert prompt_budget(phase, 1000) == 200
-        assert prompt_budget(phase, 43) == 40
-        assert prompt_budget(phase, 43, processes=4) == 32
-
-    def test_too_few_items_for_a_step_are_one_sentence(self):
-        with pytest.raises(CrystalError, match="takes 32 prompts and there are 30 training items"):
-            prompt_budget(PhaseConfig(per_device_batch=8, candidates=2, accumulation=8), 30)
-
-    def test_trls_sampler_keeps_groups_together_and_the_order(self, config):
-        from torch.utils.data import DataLoader
-        from trl.trainer.utils import RepeatSampler, identity
-
-        data = load_items(config)
-        items = curriculum(steps_of(*[9 - index for index in range(8)]), 8, 42)
-        dataset = to_dataset(items, data, PROMPT)
-        sampler = RepeatSampler(dataset, mini_repeat_count=5, batch_size=2, repeat_count=1, shuffle=False)
-        batches = list(DataLoader(dataset, batch_size=10, sampler=sampler, collate_fn=identity))
-        assert [[len(row["reference_steps"]) for row in batch] for batch in batches] == [
-            [count] * 5 + [count + 1] * 5 for count in (2, 4, 6, 8)
-        ]
-
-
 class TestDataset:
     def test_rows_are_what_trl_and_the_rewards_take(self, config):
         data = load_items(config)
@@ -290,6 +243,19 @@ class TestDataset:
         assert (row["reference_steps"], row["options"]) == (list(item.reference_steps), list(item.options))
         [image] = row["images"]
         assert (image.mode, image.size) == ("RGB", (32, 32))
+
+    def test_trls_sampler_keeps_groups_together_and_the_order(self, config):
+        from torch.utils.data import DataLoader
+        from trl.trainer.utils import RepeatSampler, identity
+
+        data = load_items(config)
+        items = steps_of(*range(2, 10))
+        dataset = to_dataset(items, data, PROMPT)
+        sampler = RepeatSampler(dataset, mini_repeat_count=5, batch_size=2, repeat_count=1, shuffle=False)
+        batches = list(DataLoader(dataset, batch_size=10, sampler=sampler, collate_fn=identity))
+        assert [[len(row["reference_steps"]) for row in batch] for batch in batches] == [
+            [count] * 5 + [count + 1] * 5 for count in (2, 4, 6, 8)
+        ]
 
     def test_trl_puts_the_picture_behind_the_text(self, config):
         from trl.data_utils import prepare_multimodal_messages

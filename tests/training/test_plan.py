@@ -36,6 +36,20 @@ def test_the_second_phase_of_the_curriculum_goes_once_from_few_steps_to_many():
     assert set(Counter(item.index for item in asked).values()) == {2, 3}
 
 
+def test_a_short_second_phase_gets_to_the_hardest_as_well():
+    items = [Item(index, f"Question {index}?", "x", ("step",) * (1 + index)) for index in range(100)]
+    lengths = [len(item.reference_steps) for item in prompts(CURRICULUM, items, 2, processes=1)]
+    assert lengths == sorted(lengths)
+    assert lengths[0] < 20
+    assert lengths[-1] > 80
+
+
+def test_items_of_equally_many_steps_are_shuffled():
+    items = [Item(index, f"Question {index}?", "x", ("step",)) for index in range(24)]
+    asked = [item.index for item in prompts(CURRICULUM, items, 2, processes=1)]
+    assert asked != list(range(24)) == sorted(asked)
+
+
 @pytest.mark.parametrize("method", ["answer-only", "composite", "cpr"])
 def test_other_methods_are_not_in_order(method):
     lengths = [len(item.reference_steps) for item in prompts(replace(CURRICULUM, method=method), ITEMS, 1, 1)]

@@ -4,6 +4,9 @@ import json
 import math
 
 import pytest
+from lmms_eval_crystal.reports.training import places as places_of_reports
+from lmms_eval_crystal.training import records as module
+from lmms_eval_crystal.training.checks import CONFIG_FILE, SPLIT_FILE
 from lmms_eval_crystal.training.records import Records
 
 
@@ -58,3 +61,9 @@ def test_numbers_that_json_does_not_know_are_null(records):
 def test_a_folder_without_lines_has_none(tmp_path):
     assert Records(tmp_path).logged() == []
     assert Records(tmp_path).summary() is None
+
+
+def test_a_report_finds_the_files_of_a_run_by_the_names_that_it_gives_them():
+    for name in ("LOG", "VALIDATION", "SUMMARY", "RESULTS", "BEFORE", "AFTER"):
+        assert getattr(places_of_reports, name) == getattr(module, name)
+    assert (places_of_reports.CONFIG, places_of_reports.SPLIT) == (CONFIG_FILE, SPLIT_FILE)

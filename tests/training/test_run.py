@@ -64,7 +64,8 @@ def undisturbed(root: Path) -> Records:
 def short(root: Path, name: str, **more: Any) -> TrainConfig:
     """One phase."""
     config = tiny_config(root)
-    return dataclasses.replace(config, method="cpr", phases=config.phases[:1], output=str(root / name), **more)
+    settings = {"method": "cpr", "phases": config.phases[:1], "output": str(root / name)} | more
+    return dataclasses.replace(config, **settings)
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -306,9 +307,28 @@ def test_a_training_that_diverges_keeps_its_last_good_checkpoint_and_says_so(roo
     assert again["phases"][0]["steps"] == 3
 
 
+def test_weights_that_explode_are_a_divergence_too(root):
+    """Whatever such a model would write, the sentence comes before the libraries' own errors."""
+    phase = dataclasses.replace(tiny_config(root).phases[0], learning_rate=1e20)
+    with pytest.raises(Diverged, match="step 2 of phase 1: the loss is no finite number"):
+        train(short(root, "exploded", phases=(phase,)))
+
+
+def test_memory_that_runs_out_is_one_sentence_that_says_what_to_lower(root, monkeypatch):
+    def full(*arguments: Any, **columns: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(phases.PhaseTrainer, "training_step", full)
+        with pytest.raises(CrystalError, match=r"Memory ran out in phase 1 .*; lower per_device_batch and raise"):
+            train(short(root, "full"))
+
+
 def test_a_run_does_not_go_on_with_other_items(root):
     config = short(root, "other")
-    Records(root / "other").begin(config, run.prepare(config).data, resume=True)
+    with Records(root / "other").alone():
+        Records(root / "other").begin(config, run.prepare(config).data, resume=True)
+    (root / "other" / "log.jsonl").touch()
     shutil.move(root / "items", root / "kept")
     try:
         make_items(root / "items", 21)
@@ -334,7 +354,12 @@ def test_afresh_everything_of_an_earlier_run_goes(root, undisturbed):
     shutil.copytree(undisturbed.folder, folder)
     config = tiny_config(root, output=str(folder))
     Records(folder).begin(config, run.prepare(config).data, resume=False)
-    assert sorted(path.name for path in folder.iterdir()) == ["config.yaml", "split.json"]
+    assert {path.name: path.stat().st_size > 0 for path in folder.iterdir()} == {
+        "config.yaml": True,
+        "split.json": True,
+        "log.jsonl": False,
+        "validation.jsonl": False,
+    }
 
 
 def test_an_adapter_ends_merged_into_a_model_that_any_loader_takes(root):

@@ -103,7 +103,12 @@ def run(
             return
         from ..training.run import train
 
-        folder = train(wanted, resume=resume)
+        try:
+            folder = train(wanted, resume=resume)
+        except KeyboardInterrupt:
+            raise CrystalError(
+                "You stopped the training; the same command, without --fresh, goes on from the last checkpoint."
+            ) from None
     if ranks.is_main():
         print(f"Trained: {folder}; `crystal-eval report {folder}` shows before and after.")
 

@@ -149,6 +149,16 @@ def mixed_recipes(found: Iterable[Group]) -> list[str]:
     return notes
 
 
+def mixed_data(found: Iterable[Group]) -> list[str]:
+    """A sentence where not all trainings were on the same items, which then part them as well as their methods."""
+    data = {training.data for group in found for training in group.trainings if training.data}
+    if len(data) < 2:
+        return []
+    return [
+        "The trainings were not all on the same items, so that their scores do not compare: the items part them too."
+    ]
+
+
 def summary(found: Sequence[Group], changes: Changes, made: Sequence[Contrast]) -> str:
     """What several trainings come to: which method is ahead, and of which others that is established."""
     trainings = sum(len(group.trainings) for group in found)
@@ -158,6 +168,9 @@ def summary(found: Sequence[Group], changes: Changes, made: Sequence[Contrast]) 
         known = {label: mean for label, mean in means.items() if not math.isnan(mean)}
         if known:
             best = max(known, key=lambda label: known[label])
+            if len(known) > 1 and len(set(known.values())) == 1:
+                words.append(f"All have the same {_title(metric)} ({known[best]:.3f})")
+                continue
             words.append(f"{best} has the highest {_title(metric)} ({known[best]:.3f}){_behind(best, metric, made)}")
     return f"{'. '.join(words)}."
 

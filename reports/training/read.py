@@ -61,6 +61,8 @@ class Training:
     validations: pd.DataFrame = field(repr=False)
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    #: A hash of all its items, empty where it is not known.
+    data: str = ""
     finished: bool = True
     stopped: str = ""
     seconds: float | None = None
@@ -90,8 +92,10 @@ class Training:
     @property
     def alike(self) -> float | None:
         """Share of the groups whose candidates all earned the same, which move no weight; None where it is unknown."""
-        logged = self.log["frac_reward_zero_std"].dropna() if "frac_reward_zero_std" in self.log else []
-        return float(logged.mean()) if len(logged) else None
+        if "frac_reward_zero_std" not in self.log:
+            return None
+        logged = self.log["frac_reward_zero_std"].dropna()
+        return None if logged.empty else float(logged.mean())
 
     @property
     def before(self) -> pd.Series | None:
@@ -120,6 +124,7 @@ def read_training(folder: Path, name: str) -> tuple[Training, list[str]]:
     notes: list[str] = []
     settings = _settings(folder / CONFIG)
     summary = _json(folder / SUMMARY, notes)
+    split = _json(folder / SPLIT, notes)
     log = _table(folder / LOG, notes)
     validations = _table(folder / VALIDATION, notes)
     phases = _phases(settings, log, validations)
@@ -136,7 +141,8 @@ def read_training(folder: Path, name: str) -> tuple[Training, list[str]]:
             log=log,
             validations=validations,
             diagnostics=_mapping(summary.get("diagnostics")),
-            counts=_counts(_json(folder / SPLIT, notes)),
+            counts=_counts(split),
+            data=str(split.get("data") or ""),
             finished=bool(summary),
             stopped=one_line(str(stopped)),
             seconds=number(summary.get("seconds")),

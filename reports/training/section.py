@@ -12,7 +12,7 @@ from ..gfm import escape
 from . import curves, dynamics
 from .cells import Table
 from .changes import Change, changes, in_short, verdict
-from .methods import contrasts, groups, mixed_recipes, summary
+from .methods import contrasts, groups, mixed_data, mixed_recipes, summary
 from .methods_tables import contrasts_table, methods_table
 from .read import Training
 from .tables import changes_table, diagnostics_table, phases_table, strategies_table
@@ -85,7 +85,7 @@ def make_section(trainings: Sequence[Training], advance: Callable[[], None] = la
     return Section(
         trainings=tuple(trainings),
         headline=summary(by_method, found, made),
-        notes=(*mixed_recipes(by_method), CHOSEN),
+        notes=(*mixed_data(by_method), *mixed_recipes(by_method), CHOSEN),
         tables=tables,
         figure=_drawn("methods", curves.TITLE, curves.caption(by_method), lambda: curves.draw(by_method)),
         parts=tuple(parts),

@@ -69,6 +69,18 @@ def test_a_fault_is_one_sentence_and_exit_code_1(place, setting, sentence):
     assert "\n" not in ended
 
 
+def test_a_run_that_is_interrupted_says_how_it_goes_on(place, monkeypatch):
+    from lmms_eval_crystal.training import run
+
+    def interrupted(*config: object, **settings: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "train", interrupted)
+    assert "the same command, without --fresh, goes on from the last checkpoint" in str(
+        crystal_eval("train", "run.yaml")
+    )
+
+
 def test_without_the_extra_it_says_how_to_install_it(place, monkeypatch):
     monkeypatch.setattr(module, "EXTRA", ("trl", "no_such_package"))
     assert crystal_eval("train", "run.yaml") == (

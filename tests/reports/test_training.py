@@ -16,7 +16,7 @@ from lmms_eval_crystal.reports.statistics import paired_difference
 from lmms_eval_crystal.reports.study import load_study
 from lmms_eval_crystal.reports.training.changes import Change, change_of, changes, in_short, verdict
 from lmms_eval_crystal.reports.training.find import find_trainings
-from lmms_eval_crystal.reports.training.methods import contrasts, groups, mixed_recipes, spread, summary
+from lmms_eval_crystal.reports.training.methods import contrasts, groups, mixed_data, mixed_recipes, spread, summary
 from lmms_eval_crystal.reports.training.paper import (
     SETTINGS_FILE,
     STRATEGIES_FILE,
@@ -341,6 +341,31 @@ def test_trainings_of_one_row_that_differ_in_more_than_their_seed_are_told(tmp_p
     write_training(tmp_path / "b", "cpr", 2, ONE_PHASE, results=False, settings={"kl": 0.1})
     [note] = mixed_recipes(groups(find_trainings([tmp_path])[0]))
     assert note.startswith("The trainings by cpr differ in kl, not only in their seeds")
+
+
+def test_trainings_on_different_items_are_told(tmp_path):
+    write_training(tmp_path / "a", "cpr", 1, ONE_PHASE, results=False)
+    other = write_training(tmp_path / "b", "composite", 1, ONE_PHASE, results=False)
+    assert mixed_data(groups(find_trainings([tmp_path])[0])) == []
+    split = other / "split.json"
+    split.write_text(split.read_text().replace("0123abcd", "89abcdef"))
+    [note] = mixed_data(groups(find_trainings([tmp_path])[0]))
+    assert note.startswith("The trainings were not all on the same items")
+
+
+def test_of_methods_that_come_to_the_same_none_is_ahead(tmp_path):
+    for method in ("answer-only", "composite"):
+        folder = write_training(tmp_path / method, method, 1, ONE_PHASE, results=False)
+        lines = [
+            {"phase": phase, "step": phase, "accuracy_strict": 0.5, "match_f1": 0.25, "chosen": True}
+            for phase in (0, 1)
+        ]
+        (folder / "validation.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    said = make_section(find_trainings([tmp_path])[0]).headline
+    assert (
+        said
+        == "2 trainings by 2 methods. All have the same strict accuracy (0.500). All have the same Match F1 (0.250)."
+    )
 
 
 def test_two_models_are_never_averaged(tmp_path):

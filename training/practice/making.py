@@ -61,7 +61,7 @@ gradient_checkpointing: false
 validate_every: 20
 seed: 1
 """
-STEPS, RATE, RESPONSES = 40, 5e-4, 64
+STEPS, RATE, RESPONSES = 40, 3e-4, 64
 
 
 def make(folder: str | Path, seed: int = SEED, lessons: Sequence[Lesson] = LESSONS, count: int = COUNT) -> Path:

@@ -82,7 +82,9 @@ def build_model(folder: str | Path, seed: int) -> Path:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = Qwen2_5_VLForConditionalGeneration(config)
-        torch.nn.init.normal_(model.get_input_embeddings().weight, std=EMBEDDING_SPREAD)
+        embeddings = model.get_input_embeddings()
+        assert isinstance(embeddings, torch.nn.Embedding)
+        torch.nn.init.normal_(embeddings.weight, std=EMBEDDING_SPREAD)
         model.save_pretrained(folder)
     processor.save_pretrained(folder)
     return Path(folder)

@@ -14,8 +14,8 @@ from .pictures import paint
 from .questions import Habits, Question, taught_response
 
 BATCH, BETA2 = 32, 0.95
-#: Shares of the steps over which the learning rate rises, and falls at the end. In between it is constant: a model finds
-#: what a question asks for all at once, and at a high rate.
+#: Shares of the steps over which the learning rate rises, and falls at the end. In between it is constant: a model
+#: finds what a question asks for all at once, and at a high rate.
 WARM_UP, DECAY = 0.05, 0.4
 
 
@@ -24,7 +24,8 @@ def teach(
 ) -> Path:
     """Trains the checkpoint in ``folder`` on responses of a teacher with these habits, and writes it back there.
 
-    ``steps`` optimiser steps of 32 responses, at a learning rate of ``rate`` that falls to 0 at the end. Returns the folder.
+    ``steps`` optimiser steps of 32 responses, at a learning rate of ``rate`` that falls to 0 at the end. Returns the
+    folder.
     """
     processor = AutoProcessor.from_pretrained(folder)
     trainer = SFTTrainer(

@@ -48,7 +48,7 @@ data:
 rewards:
   # A step has four words of content, and any two steps of the same row and colour share two of them: at the paper's
   # 0.3 they would match. At 0.6 three of four words must agree.
-  threshold: 0.6
+  threshold: {threshold}
 
 phases:  # a model of half a million weights takes a hundred times the learning rate of one of billions
   - {{steps: {steps}, learning_rate: {rate}, per_device_batch: {batch}, candidates: 8, accumulation: 1}}
@@ -62,6 +62,8 @@ validate_every: 20
 seed: 1
 """
 STEPS, RATE, RESPONSES = 40, 3e-4, 64
+#: Of step rewards by word overlap; the reason stands in the configuration.
+THRESHOLD = 0.6
 
 
 def make(folder: str | Path, seed: int = SEED, lessons: Sequence[Lesson] = LESSONS, count: int = COUNT) -> Path:
@@ -81,5 +83,6 @@ def make(folder: str | Path, seed: int = SEED, lessons: Sequence[Lesson] = LESSO
         teach(out / MODEL, questions, lesson.habits, lesson.steps, lesson.rate, seed)
     file = out / CONFIG
     values = {"config": file, "model": out / MODEL, "output": out / "trained", "items": out / ITEMS}
-    file.write_text(CONFIGURATION.format(**values, steps=STEPS, rate=RATE, batch=RESPONSES), "utf-8")
+    numbers = {"steps": STEPS, "rate": RATE, "batch": RESPONSES, "threshold": THRESHOLD}
+    file.write_text(CONFIGURATION.format(**values, **numbers), "utf-8")
     return file

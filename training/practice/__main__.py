@@ -16,7 +16,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=SEED, help="of the questions and the model")
     arguments = parser.parse_args()
     quiet_libraries()
-    print(f"Made; next: crystal-eval train {make(arguments.folder, arguments.seed)}")
+    print(f"Made; next: OMP_NUM_THREADS=1 crystal-eval train {make(arguments.folder, arguments.seed)}")
 
 
 if __name__ == "__main__":

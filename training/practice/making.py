@@ -35,7 +35,8 @@ LESSONS = (
 
 CONFIGURATION = """\
 # CPR-Curriculum on a tiny model and generated questions: a few minutes on one core. Made by
-# python -m lmms_eval_crystal.training.practice; run it with crystal-eval train {config}
+# python -m lmms_eval_crystal.training.practice; run it with OMP_NUM_THREADS=1 crystal-eval train {config}
+# (with a model of this size more threads than one wait for each other, on busy cores thirty times as long as they work)
 model: {model}
 output: {output}
 method: cpr-curriculum

@@ -4,6 +4,7 @@ import atexit
 import json
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,6 +19,8 @@ os.environ["CRYSTAL_CACHE_DIR"] = tempfile.mkdtemp(prefix="crystal-tests-")
 
 import pytest
 
+# A shell's background job ignores Ctrl-C and hands that down; the tests that press it would wait in vain.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 atexit.register(shutil.rmtree, os.environ["CRYSTAL_CACHE_DIR"], ignore_errors=True)
 
 DATA = Path(__file__).parent / "data"

@@ -48,7 +48,9 @@ def test_an_encoder_that_cannot_be_had_is_said_first_of_all_with_the_option_that
     assert expected in ended("a.json", "--references", "r.json")
 
 
-def test_several_models_share_a_bar_for_embedding_and_one_for_scoring(capsys):
+def test_several_models_share_a_bar_for_embedding_and_one_for_scoring(capsys, tmp_path, monkeypatch):
+    # What other tests have left in the cache would be told in the bar.
+    monkeypatch.setenv("CRYSTAL_CACHE_DIR", str(tmp_path / "cache"))
     dump("my items.json", {str(at): ENTRY for at in range(3)})
     for model in "abc":
         dump(f"{model}.json", {str(at): {**FIELDS, "reasoning_steps": [f"{model} {at}"]} for at in range(3)})

@@ -70,9 +70,10 @@ def test_a_run_that_is_killed_goes_on_and_ends_with_the_same_model(tmp_path, mon
     assert ours.keys() == theirs.keys()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
-    evaluation = ["lmms-eval", "--tasks", "crystal_mini", "--limit", "2", "--model", "crystal_hf", "--model_args"]
+    evaluation = ["lmms-eval", "--tasks", "crystal", "--limit", "2", "--model", "crystal_hf", "--model_args"]
     best = [f"pretrained={records.best},device=cpu", "--gen_kwargs", "max_new_tokens=1", "--log_samples"]
-    evaluated = run([*evaluation, *best, "--output_path", "eval"], tmp_path, **SETTINGS)
+    data = {"CRYSTAL_DATASET": "items", "CRYSTAL_ENCODER": "minilm"}
+    evaluated = run([*evaluation, *best, "--output_path", "eval"], tmp_path, **SETTINGS, **data)
     assert evaluated.returncode == 0, evaluated.stdout
-    written = {sample["crystal"]["response"] for sample in samples(tmp_path / "eval").values()}
+    written = {sample["crystal"]["response"] for sample in samples(tmp_path / "eval", task="crystal").values()}
     assert written & {*RESPONSES}

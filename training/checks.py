@@ -222,6 +222,8 @@ def check_lora(config: TrainConfig) -> None:
         return
     from peft import LoraConfig
 
+    from .adapter import adapter_of
+
     known = {entry.name for entry in fields(LoraConfig) if entry.init}
     for key in config.lora:
         if key not in known:
@@ -231,6 +233,6 @@ def check_lora(config: TrainConfig) -> None:
                 + (f"did you mean {meant}?" if meant else "its documentation lists them.")
             )
     try:
-        LoraConfig(**config.lora)
+        adapter_of(config)
     except (TypeError, ValueError) as error:
         raise CrystalError(f"lora: peft refuses these arguments ({error}); correct them.") from error

@@ -188,6 +188,7 @@ def test_a_logger_that_is_not_installed_is_one_sentence(config, monkeypatch):
         ({"lora_alfa": 8}, r"lora.lora_alfa is no argument of peft's LoraConfig; did you mean lora_alpha\?"),
         ({"bigness": 8}, r"lora.bigness is no argument of peft's LoraConfig; its documentation lists them"),
         ({"layers_to_transform": [1], "target_modules": "q_.*"}, r"lora: peft refuses these arguments"),
+        ({"layers_to_transform": [1]}, r"lora: peft refuses these arguments"),
         ({"r": 0, "target_modules": ["q_proj"]}, r"lora: peft refuses it for this model \(`r` should be a positive"),
         ({"target_modules": ["q_prj"]}, r"for this model \(Target modules {'q_prj'} not found"),
         ({"target_modules": "("}, r"for this model \(missing \)"),

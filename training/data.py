@@ -122,6 +122,16 @@ def _in_order(items: Iterable[Item]) -> Items:
     return tuple(sorted(items, key=lambda item: item.index))
 
 
+def reward_columns(items: Sequence[Item]) -> dict[str, list[Any]]:
+    """The columns that rewards take, a value an item."""
+    return {
+        "solution": [item.answer for item in items],
+        "reference_steps": [list(item.reference_steps) for item in items],
+        "question": [item.question for item in items],
+        "options": [list(item.options) for item in items],
+    }
+
+
 def to_dataset(
     items: Sequence[Item],
     data: TrainingData,
@@ -138,10 +148,7 @@ def to_dataset(
     rows = {
         "prompt": [clean(prompt.fill(item)) for item in items],
         "images": list(range(len(items))),
-        "solution": [item.answer for item in items],
-        "reference_steps": [list(item.reference_steps) for item in items],
-        "question": [item.question for item in items],
-        "options": [list(item.options) for item in items],
+        **reward_columns(items),
     }
 
     def decoded(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:

@@ -27,7 +27,7 @@ from ..model_adapters.image_limits import ImageLimits, set_image_limits
 from ..model_adapters.pictures import fit
 from ..model_adapters.responses import Written, greedily, write_batch
 from .config import TrainConfig
-from .data import TrainingData
+from .data import TrainingData, reward_columns
 from .plan import reward_of
 from .rewards import Reward, rewards_of
 from .sharing import joined, main_does, own_share, same_randomness
@@ -180,13 +180,7 @@ class Validator:
 
     def _rewards(self, written: Sequence[Written]) -> np.ndarray:
         """The whole reward of each response, shape ``(items,)``."""
-        items = self.data.validated
-        columns = {
-            "solution": [item.answer for item in items],
-            "reference_steps": [list(item.reference_steps) for item in items],
-            "question": [item.question for item in items],
-            "options": [list(item.options) for item in items],
-        }
+        columns = reward_columns(self.data.validated)
         texts = [made.text for made in written]
         return np.sum([reward(texts, **columns) for reward in self.rewards], axis=0)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 
-from ..load import find_results
+from ..load import Result, find_results
 from ..samples import read_samples
 from ..statistics import ESTABLISHED, compare_models
 from .cells import between, fixed
@@ -82,7 +81,8 @@ def changes(training: Training) -> list[Change]:
 
 def _paired(training: Training) -> list[Change]:
     folder = training.folder / RESULTS
-    before, after = _items(folder, BEFORE), _items(folder, AFTER)
+    found = find_results([folder]).results if folder.is_dir() else []
+    before, after = _items(found, BEFORE), _items(found, AFTER)
     if before is None or after is None:
         return []
     metrics = [
@@ -106,12 +106,9 @@ def _paired(training: Training) -> list[Change]:
     ]
 
 
-def _items(folder: Path, ending: str) -> pd.DataFrame | None:
-    """The items of the newest results under a folder of a model whose name ends so; None where they are not there."""
-    if not folder.is_dir():
-        return None
-    files = [result for result in find_results([folder]).results if result.model.endswith(ending)]
-    with_samples = [result for result in files if result.samples_file.is_file()]
+def _items(results: Iterable[Result], ending: str) -> pd.DataFrame | None:
+    """The items of the newest of the results of a model whose name ends so; None where they are not there."""
+    with_samples = [result for result in results if result.model.endswith(ending) and result.samples_file.is_file()]
     if not with_samples:
         return None
     newest = max(with_samples, key=lambda result: result.file.name)

@@ -8,7 +8,8 @@ import lmms_eval_crystal
 import pytest
 
 FOLDERS = ("metrics", "crystal_task", "model_adapters", "reports", "training")
-MODULES = [
+ROOT = ("arguments", "errors", "jsonable", "ranks", "redaction")
+MODULES = [f"lmms_eval_crystal.{name}" for name in ROOT] + [
     module.name
     for folder in FOLDERS
     for module in pkgutil.walk_packages(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import math
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CrystalError
+from ..jsonable import finite
 from ..metrics.signature import data_hash
 from .checks import CONFIG_FILE, SPLIT_FILE, is_begun
 from .config import TrainConfig
@@ -152,7 +152,7 @@ class Records:
 
     def summarise(self, summary: Mapping[str, Any]) -> None:
         """Writes the summary of the run."""
-        write_json(self.folder / SUMMARY, _finite(dict(summary)))
+        write_json(self.folder / SUMMARY, finite(dict(summary)))
 
     def is_finished(self) -> bool:
         """Whether the run has come to its end, and not stopped by itself before."""
@@ -183,7 +183,7 @@ def _split(config: TrainConfig, data: TrainingData) -> dict[str, Any]:
 
 def _append(file: Path, line: Line) -> None:
     with file.open("a", encoding="utf-8") as lines:
-        lines.write(json.dumps(_finite(line), ensure_ascii=False) + "\n")
+        lines.write(json.dumps(finite(line), ensure_ascii=False) + "\n")
 
 
 def _lines(file: Path) -> list[Line]:
@@ -201,12 +201,3 @@ def _lines(file: Path) -> list[Line]:
 
 def _rewrite(file: Path, lines: Iterable[Line]) -> None:
     write_text(file, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
-
-
-def _finite(value: Any) -> Any:
-    """The same with None for numbers that JSON does not know."""
-    if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

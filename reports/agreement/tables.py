@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...jsonable import finite
 from ...metrics.encoder import default_encoder, encoder_presets
 from ..gfm import bullets
 from ..grid import Grid
@@ -157,7 +158,7 @@ def to_json(key: Key, annotators: Sequence[Annotator], agreement: Agreement) -> 
     stated = {name: value for name, value in asdict(key).items() if name != "draws"}
     labels = {annotator.name: len(annotator.labels) for annotator in annotators}
     content = {**stated, "labelled": labels, **asdict(agreement), "paper": paper_study(), "method": METHOD}
-    return json.dumps(_finite(content), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(finite(content), indent=1, ensure_ascii=False) + "\n"
 
 
 def to_markdown(key: Key, annotators: Sequence[Annotator], agreement: Agreement) -> str:
@@ -183,11 +184,3 @@ def _cells(value: Share | Kappa) -> list[str]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _finite(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -49,6 +49,8 @@ class Ready:
     prompt: Prompt
     #: Name of the encoder of validation, and of the reward with similarity ``encoder``.
     encoder: str
+    #: Of the model, as it was published; what a run sets on it comes later.
+    processor: Any
 
 
 def prepare(config: TrainConfig, resume: bool = True) -> Ready:
@@ -63,14 +65,14 @@ def prepare(config: TrainConfig, resume: bool = True) -> Ready:
     check_model(config)
     check_loggers(config)
     check_lora(config)
-    check_skeleton(config)
+    processor = check_skeleton(config)
     settings = Settings.from_environment()
     prompt = own_prompt(settings)
     encoder = config.encoder or settings.encoder or encoder_of(BENCHMARK)
     check_encoder(encoder, "encoder:")
     data = load_items(config)
     check_enough(config, len(data.train))
-    return Ready(data, prompt, encoder)
+    return Ready(data, prompt, encoder, processor)
 
 
 @contextmanager

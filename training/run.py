@@ -55,8 +55,7 @@ def train(config: TrainConfig, *, resume: bool = True) -> Path:
 
 
 def _prepared(config: TrainConfig, ready: Ready, records: Records, bar: Bar) -> Run:
-    processor = Checkpoint(config.model, config.revision or None).load_processor()
-    asking = Asking.of(config, ready.prompt, processor)
+    asking = Asking.of(config, ready.prompt, ready.processor)
     validator = Validator(config, ready.data, asking, ready.encoder)
     return Run(config, ready.data, records, asking, validator, bar)
 

@@ -13,16 +13,17 @@ from .config import TrainConfig
 REFUSALS = (ValueError, TypeError, KeyError, AttributeError, NotImplementedError, re.error)
 
 
-def check_skeleton(config: TrainConfig) -> None:
-    """Raises ``CrystalError`` for a checkpoint that is no vision-language model, has no processor, or that ``lora``
-    does not fit; of a hub model only the small files are fetched."""
+def check_skeleton(config: TrainConfig) -> Any:
+    """The processor of the checkpoint. Raises ``CrystalError`` where it has none, is no vision-language model, or where
+    ``lora`` does not fit; of a hub model only the small files are fetched."""
     checkpoint = Checkpoint(config.model, config.revision or None)
-    checkpoint.load_processor()
+    processor = checkpoint.load_processor()
     network = checkpoint.load_skeleton()
     if config.lora is not None:
         from .adapter import adapter_of
 
         _check_lora(network, adapter_of(config))
+    return processor
 
 
 def _check_lora(network: Any, adapter: Any) -> None:

@@ -56,7 +56,7 @@ class Asking:
         return cls(processor, prompt, ChatFormat(processor), limits)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Validator:
     """Generates and scores responses to ``data.validated``; ``encoder`` is the name of that of Match F1.
 
@@ -74,9 +74,9 @@ class Validator:
     def __post_init__(self) -> None:
         # As many as trl generates at once, which the device has room for.
         first = self.config.phases[0]
-        object.__setattr__(self, "batches", Batches(first.per_device_batch * first.accumulation))
+        self.batches = Batches(first.per_device_batch * first.accumulation)
         method = reward_of(self.config.method, len(self.config.phases))
-        object.__setattr__(self, "rewards", rewards_of(method, self.config.rewards, self.reward_encoder))
+        self.rewards = rewards_of(method, self.config.rewards, self.reward_encoder)
 
     @property
     def reward_encoder(self) -> StepEncoder | None:

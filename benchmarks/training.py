@@ -134,7 +134,7 @@ def main(
     seeds: Annotated[int, typer.Option(min=2, help="Number of seeds.")] = 3,
     methods: Annotated[str, typer.Option(help="Methods, with commas between them.")] = ",".join(METHODS),
 ) -> None:
-    """Trains and compares; about 25 minutes of one core a seed."""
+    """Trains and compares; about 15 minutes of one core a seed."""
     named, numbers = methods.split(","), range(1, seeds + 1)
     for seed in numbers:
         train(folder, seed, named)

@@ -65,6 +65,7 @@ def test_a_teacher_writes_the_form_and_true_steps_only():
 def test_the_folder_trains_as_its_configuration_says(tmp_path):
     file = make(tmp_path / "practice", seed=5, lessons=[Lesson(HABITS, steps=1, rate=1e-3)], count=40)
     config = read_config(file)
+    assert config.seed == 5
     data = load_items(config)
     assert len(data.train) + len(data.validation) == 40
     assert (file.parent / HELD_OUT_ITEMS).is_file()

@@ -60,7 +60,7 @@ max_completion_length: 80  # the longest reference chain takes 60 tokens
 dtype: float32
 gradient_checkpointing: false
 validate_every: 20
-seed: 1
+seed: {seed}
 """
 STEPS, RATE, RESPONSES = 40, 3e-4, 64
 #: Of step rewards by word overlap; the reason stands in the configuration.
@@ -84,6 +84,6 @@ def make(folder: str | Path, seed: int = SEED, lessons: Sequence[Lesson] = LESSO
         teach(out / MODEL, questions, lesson.habits, lesson.steps, lesson.rate, seed)
     file = out / CONFIG
     values = {"config": file, "model": out / MODEL, "output": out / "trained", "items": out / ITEMS}
-    numbers = {"steps": STEPS, "rate": RATE, "batch": RESPONSES, "threshold": THRESHOLD}
+    numbers = {"seed": seed, "steps": STEPS, "rate": RATE, "batch": RESPONSES, "threshold": THRESHOLD}
     file.write_text(CONFIGURATION.format(**values, **numbers), "utf-8")
     return file

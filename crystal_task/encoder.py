@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 from loguru import logger
 
@@ -19,11 +20,23 @@ def encoder_of(task: str) -> str:
     return "minilm" if task == MINI else default_encoder()
 
 
-@cache
 def shared_encoder(name: str) -> tuple[StepEncoder, EmbeddingTable]:
-    """One encoder and one table of embeddings for all tasks and runs of this process that ask for it."""
-    encoder = StepEncoder(name)
-    return encoder, EmbeddingTable(encoder, embeddings_folder())
+    """One encoder and one table of embeddings for all tasks and runs of this process that ask for it.
+
+    The table is of the folder that ``CRYSTAL_CACHE_DIR`` names now.
+    """
+    encoder = _loaded(name)
+    return encoder, _table(encoder, embeddings_folder())
+
+
+@cache
+def _loaded(name: str) -> StepEncoder:
+    return StepEncoder(name)
+
+
+@cache
+def _table(encoder: StepEncoder, folder: Path) -> EmbeddingTable:
+    return EmbeddingTable(encoder, folder)
 
 
 def check_device(device: str) -> None:

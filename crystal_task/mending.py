@@ -18,6 +18,8 @@ REPAIR_LIMIT = 60_000
 _MAX_MENDED = 32
 # How many broken objects inside broken objects are read once more on their own; each costs a pass over the text.
 _MAX_RESTARTS = 4
+# Each error of the decoder counts the lines before it: it is given text that begins no further back than this.
+_WINDOW = 10_000
 
 _SPACE = rf"[\s{INVISIBLE}]*"
 _QUOTE = r"\\?[\"'“”‘’]"
@@ -66,10 +68,14 @@ def json_spans(text: str, position: int = 0) -> Iterator[Span]:
     >>> [(span.start, span.end, span.broken_off) for span in json_spans('Draft: {"answer": "A"}. Final: {"answer": "')]
     [(7, 22, False), (31, 43, True)]
     """
+    rest, offset = text, 0
     while (start := _START.search(text, position)) is not None:
         begin = start.start()
+        if begin - offset > _WINDOW:
+            rest, offset = text[begin:], begin
         try:
-            value, position = _DECODER.raw_decode(text, begin)
+            value, length = _DECODER.raw_decode(rest, begin - offset)
+            position = offset + length
             yield Span(begin, position, value)
         except (ValueError, RecursionError):
             sketch = scan(text, begin)

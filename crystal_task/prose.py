@@ -56,7 +56,8 @@ _SORRY = (
     r"|извините|простите|к сожалению|很?抱歉|对不起|對不起|申し訳|죄송)"
 )
 _REFUSAL = re.compile(
-    rf"\W*(?:{_SORRY}.{{0,150}}?{_UNABLE}|(?:as an? [^,\n]{{2,60}}, )?i\s(?:am\s)?{_UNABLE})", re.IGNORECASE | re.DOTALL
+    rf"\W{{0,80}}(?:{_SORRY}.{{0,150}}?{_UNABLE}|(?:as an? [^,\n]{{2,60}}, )?i\s(?:am\s)?{_UNABLE})",
+    re.IGNORECASE | re.DOTALL,
 )
 
 _BOLD = re.compile(r"(?<!\w)(\*\*|__)(?=[^\s*_])([^*_\n]{0,300}?[^\s*_])\1")

@@ -6,7 +6,9 @@ and answers in ``shapes.py``, prose in ``prose.py``.
 """
 
 import re
+import string
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal, get_args
 
 from .cleaning import INVISIBLE, clean, clean_answer, clean_steps, is_blank
@@ -32,6 +34,13 @@ _LABEL_WINDOW = 80
 # Labels of lists that are no steps, on the line before a list.
 _OTHER_LISTS = ("options", "choices", "candidates", "answer", "answers", "sources", "references", "labels", "keywords")
 _FENCE = re.compile(r"```\w*\s*\Z")
+# What reading a text costs hangs on its marks: up to ten microseconds for one that may begin an object, a member or a
+# line, up to six for another one of JSON or Markdown, up to one for a quote or a full stop. A text that is no sound
+# JSON is read to half as many from either end, which bounds it.
+_SHAPING = string.punctuation.replace('"', "").replace(".", "") + "\n"
+_MARKS_READ = {"{}:\n": 100_000, _SHAPING: 220_000, string.punctuation: 1_000_000}
+# Sound JSON costs a microsecond for each of its marks.
+_SOUND_MARKS = 1_000_000
 # A response encoded twice is met with; more often than that nothing is gained.
 _MAX_ENCODINGS = 3
 
@@ -67,7 +76,8 @@ def parse_response(text: object) -> Response:
     (a list of non-blank strings) and ``answer`` (a string), each once, and nothing in it had to be changed: no escape
     read as LaTeX, no control character but the one of ``\r\n`` removed, no lone surrogate replaced. ``recovered``:
     something was mended or taken out of other text. ``malformed`` (nothing usable), ``empty`` and ``failed`` (the
-    harness's own marker) have the placeholder for steps and no answer. What is no string is read as its ``str``, None
+    harness's own marker) have the placeholder for steps and no answer. Text of megabytes that is not ``valid`` may be
+    read from its two ends only, see ``_shortened``. What is no string is read as its ``str``, None
     as the empty text.
 
     >>> parse_response('{"reasoning_steps": ["The sign is red"], "answer": "B"}')
@@ -113,7 +123,7 @@ def _parse(text: str, encodings: int) -> Response:
         return _unusable(status)
     stripped = text.strip()
     protected = protect_latex(stripped)
-    if stripped[0] in '{["':
+    if stripped[0] in '{["' and stripped[-1] in '}]"' and _count(stripped, _SHAPING) <= _SOUND_MARKS:
         value = decoded(protected, strict=True)
         if protected == stripped and _is_exact(value):
             return _exact(value)
@@ -153,6 +163,7 @@ def _exact(value: Members) -> Response:
 
 def _recover(text: str) -> Response:
     """The response in text that is not JSON as a whole: what its JSON says, and the rest from the prose around it."""
+    text = _shortened(text)
     if _NO_BRACE.match(text):
         text = "{" + text
     found = find_json(text)
@@ -171,6 +182,24 @@ def _recover(text: str) -> Response:
         return _unusable("malformed", truncated)
     # An empty response is one, if the model closed it: it says that there is nothing.
     return Response(steps, answer, "recovered", truncated)
+
+
+def _shortened(text: str) -> str:
+    """``text`` without its middle if it has more marks than are read."""
+    for marks, most in _MARKS_READ.items():
+        if _count(text, marks) > most:
+            text = text[: _end_of(text, marks, most // 2)] + text[len(text) - _end_of(text[::-1], marks, most // 2) :]
+    return text
+
+
+def _count(text: str, marks: str) -> int:
+    return sum(map(text.count, marks))
+
+
+def _end_of(text: str, marks: str, count: int) -> int:
+    """Where so many of the marks end."""
+    found = re.finditer(f"[{re.escape(marks)}]", text)
+    return next(islice(found, count - 1, None)).end()
 
 
 def _listed_steps(text: str, found: list[Found]) -> tuple[Found, list[str]] | None:

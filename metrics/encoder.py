@@ -29,6 +29,8 @@ PRESETS_FILE = Path(__file__).parent.parent / "configs" / "encoders.yaml"
 BATCH_SIZE = 64
 #: Words for each token of the limit, so that a tokeniser that joins two words does not matter either.
 SURE_WORDS = 2
+#: Characters for each token of the limit, more than tokens have; they bound what one word of a text may cost.
+TOKEN_CHARACTERS = 200
 #: One of these is in every folder that sentence-transformers can load.
 _CONFIGS = ("modules.json", "config.json")
 #: Seconds for the hub to say whether it has an encoder; loading one asks it again and again for most of a minute.
@@ -236,7 +238,9 @@ class StepEncoder:
         """Very long texts without the end that the limit on tokens drops anyway; tokenising 100 kB takes long."""
         limit = self._model.max_seq_length
         cuts_right = getattr(self._model.tokenizer, "truncation_side", "") == "right"
-        return [first_words(text, SURE_WORDS * limit) for text in texts] if limit and cuts_right else texts
+        if not limit or not cuts_right:
+            return texts
+        return [first_words(text[: TOKEN_CHARACTERS * limit], SURE_WORDS * limit) for text in texts]
 
 
 def first_words(text: str, count: int) -> str:

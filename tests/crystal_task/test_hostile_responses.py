@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lmms_eval_crystal.crystal_task.mending import REPAIR_LIMIT
 from lmms_eval_crystal.crystal_task.released import parse_released
-from lmms_eval_crystal.crystal_task.response import PLACEHOLDER_STEP, STATUSES, parse_response
+from lmms_eval_crystal.crystal_task.response import PLACEHOLDER_STEP, STATUSES, Response, parse_response
 
 SIZE = 100_000
 LIMIT_S = 2.0
@@ -149,6 +149,49 @@ def test_five_megabytes_are_read():
     text = json.dumps({"reasoning_steps": steps, "answer": "B"})
     assert parse_response(text).status == "valid"
     assert parse_response(text[:-8]).steps == steps
+
+
+PREFIX = '{"reasoning_steps": ['
+#: Pieces of text that are repeated to 5 MB, each of them once a way to keep some pattern or decoder busy for seconds.
+PIECES = (
+    *(
+        "\x00",
+        "<",
+        "1. ",
+        "\\boxed{",
+        "</step>",
+        '{"a":',
+        '{"a":}\n',
+        '{"a":1\n',
+        '{"a":1}\n',
+        "\n| ",
+        "\n- ",
+        "\nStep 1: a",
+    ),
+    *(PREFIX + piece for piece in ("1,", "true,", '"a",', "[],", '{"a":1},', '"a"\n')),
+    *('{"a":"' + '"', '{"steps":', '{\\"a\\":', '{"a": //x\n'),
+)
+
+
+def seconds_of(text: str) -> float:
+    start = time.process_time()
+    parse_response(text)
+    return time.process_time() - start
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_no_text_of_five_megabytes_takes_long(piece):
+    begin, part = (PREFIX, piece.removeprefix(PREFIX)) if piece.startswith(PREFIX) else ("", piece)
+    text = (begin + part * (5_000_000 // len(part)))[:5_000_000]
+    # A busy machine slows one run down, not the better of two.
+    assert seconds_of(text) < LIMIT_S or seconds_of(text) < LIMIT_S
+
+
+def test_of_a_text_with_a_million_marks_both_ends_are_read():
+    last = '\n{"reasoning_steps": ["The last one"], "answer": "B"}'
+    assert parse_response("{a} | b [c]\n" * 400_000 + last) == Response(["The last one"], "B", "recovered")
+    first = 'Answer: C\n{"reasoning_steps": ["The first one"]}\n'
+    assert parse_response(first + "| b\n" * 1_200_000).steps == ["The first one"]
 
 
 def test_threads_get_the_same_results_as_the_main_thread():

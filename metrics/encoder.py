@@ -29,8 +29,9 @@ PRESETS_FILE = Path(__file__).parent.parent / "configs" / "encoders.yaml"
 BATCH_SIZE = 64
 #: Words for each token of the limit, so that a tokeniser that joins two words does not matter either.
 SURE_WORDS = 2
-#: Characters for each token of the limit, more than tokens have; they bound what one word of a text may cost.
-TOKEN_CHARACTERS = 200
+#: Characters of a text that are tokenised at all. Words without ASCII are not counted, as a tokeniser may drop them;
+#: megabytes of those would take it many seconds.
+MOST_CHARACTERS = 200_000
 #: One of these is in every folder that sentence-transformers can load.
 _CONFIGS = ("modules.json", "config.json")
 #: Seconds for the hub to say whether it has an encoder; loading one asks it again and again for most of a minute.
@@ -240,7 +241,7 @@ class StepEncoder:
         cuts_right = getattr(self._model.tokenizer, "truncation_side", "") == "right"
         if not limit or not cuts_right:
             return texts
-        return [first_words(text[: TOKEN_CHARACTERS * limit], SURE_WORDS * limit) for text in texts]
+        return [first_words(text[:MOST_CHARACTERS], SURE_WORDS * limit) for text in texts]
 
 
 def first_words(text: str, count: int) -> str:

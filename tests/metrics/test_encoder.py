@@ -5,7 +5,7 @@ import pytest
 import torch
 from lmms_eval_crystal.errors import CrystalError
 from lmms_eval_crystal.metrics import StepEncoder
-from lmms_eval_crystal.metrics.encoder import default_encoder, encoder_presets, resolve_encoder
+from lmms_eval_crystal.metrics.encoder import MOST_CHARACTERS, default_encoder, encoder_presets, resolve_encoder
 
 
 def test_the_default_is_the_papers_encoder():
@@ -70,6 +70,7 @@ def test_the_end_of_a_long_text_is_dropped_before_it_is_tokenised_and_no_token_c
 def test_a_text_of_few_words_is_left_whole_however_long_it_is(minilm):
     texts = ["a" * 100_000, " " * 100_000, "东京" * 50_000, "\u0301 " * 50_000, "short"]
     assert minilm._cut(texts) == texts
+    assert minilm._cut(["½ " * MOST_CHARACTERS]) == ["½ " * (MOST_CHARACTERS // 2)]
 
 
 @pytest.mark.parametrize("name", ["minlm", "/no/such/folder", "./here", "a/b/c"])

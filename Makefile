@@ -29,9 +29,10 @@ programs:
 		apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PACKAGES); \
 	else echo "The tests need $$missing: install $(PACKAGES), under Debian with apt-get."; exit 1; fi
 
-# Two files of tests at a time: the whole-process ones spend most of their time on one core, importing torch.
+# Two files of tests at a time: the whole-process ones spend most of their time on one core, importing torch. In the
+# order of tests/conftest.py; xdist's own puts files of few tests last, which are the longest here.
 test: programs lint types
-	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: setup
 	$(BIN)/ruff check .

@@ -38,6 +38,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             metafunc.parametrize(fixture, cases, ids=[case["id"] for case in cases])
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The whole-process tests first: a worker that got the longest of them last would end alone."""
+    items.sort(key=lambda item: "e2e" not in item.path.parts)
+
+
 @pytest.fixture(scope="session")
 def minilm():
     from lmms_eval_crystal.metrics import StepEncoder

@@ -79,8 +79,10 @@ def numbers_disagree(one: str, other: str) -> bool:
     >>> numbers_disagree("12 - 5 = 7", "Subtract 5 from 12"), numbers_disagree("about 45", "It is 47")
     (False, False)
     """
-    numbers = _numbers(one), _numbers(other)
-    return _lacks(*numbers) and _lacks(*numbers[::-1])
+    numbers = _numbers(one)
+    # Most steps state none, and then the other text need not be read.
+    others = _numbers(other) if numbers else ()
+    return _lacks(numbers, others) and _lacks(others, numbers)
 
 
 def _lacks(numbers: Sequence[Quantity], others: Sequence[Quantity]) -> bool:

@@ -29,7 +29,7 @@ class Lesson:
 #: describe the picture. Last the habits that training with rewards finds in a model: few of the steps, hasty answers.
 LESSONS = (
     Lesson(Habits(brief=1.0, careful=0.0, go_on=0.0, hasty=0.0), steps=450, rate=2e-3),
-    Lesson(Habits(brief=0.2, careful=0.3, go_on=0.3, hasty=0.0), steps=200, rate=2e-3),
+    Lesson(Habits(brief=0.4, careful=0.3, go_on=0.3, hasty=0.0), steps=350, rate=1.5e-3),
     Lesson(Habits(brief=0.0, careful=0.2, go_on=0.3, hasty=0.5), steps=40, rate=5e-4),
 )
 

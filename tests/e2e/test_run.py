@@ -34,14 +34,14 @@ def test_a_run_in_two_processes_prints_its_command_and_ends_with_its_table(tiny,
     assert f"pretrained={tiny}" in lines[0]
     assert "--tasks crystal_mini --batch_size 2 --gen_kwargs max_new_tokens=8 --limit 3" in lines[0]
     assert any(line.split()[:2] == [tiny.name, "3/50"] for line in lines)
-    assert lines[-1].startswith("Results and samples: out/models0__tiny-qwen/")
+    assert lines[-1].startswith(f"Results and samples: out/{tiny.parent.name}__{tiny.name}/")
     assert sorted(samples(tmp_path)) == [0, 1, 2]
     assert metrics(tmp_path)["truncated"] == 1.0
 
 
 def test_a_run_that_the_harness_calls_a_success_fails_where_it_wrote_nothing(tiny, tmp_path):
     """Even beside the results of an earlier run."""
-    old = tmp_path / "out/models0__tiny-qwen/model/20200101_000000_results.json"
+    old = tmp_path / f"out/{tiny.parent.name}__{tiny.name}/model/20200101_000000_results.json"
     old.parent.mkdir(parents=True)
     old.write_text('{"results": {"crystal_mini": {}}}')
     model = ["--backend", "qwen2_5_vl", "--model-args", "device=cpu,device_map=cpu,nonsense=1"]
@@ -49,7 +49,7 @@ def test_a_run_that_the_harness_calls_a_success_fails_where_it_wrote_nothing(tin
     assert done.returncode == 1
     assert "Traceback" in done.stdout
     last = done.stdout.strip().splitlines()[-1]
-    assert last.startswith("crystal-eval: The run wrote no results for crystal_mini under out/models0__tiny-qwen")
+    assert last.startswith(f"crystal-eval: The run wrote no results for crystal_mini under out/{tiny.parent.name}__")
 
 
 @pytest.mark.parametrize(

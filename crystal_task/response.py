@@ -77,8 +77,7 @@ def parse_response(text: object) -> Response:
     read as LaTeX, no control character but the one of ``\r\n`` removed, no lone surrogate replaced. ``recovered``:
     something was mended or taken out of other text. ``malformed`` (nothing usable), ``empty`` and ``failed`` (the
     harness's own marker) have the placeholder for steps and no answer. Text of megabytes that is not ``valid`` may be
-    read from its two ends only, see ``_shortened``. What is no string is read as its ``str``, None
-    as the empty text.
+    read from its two ends only, see ``_shortened``. What is no string is read as its ``str``, None as the empty text.
 
     >>> parse_response('{"reasoning_steps": ["The sign is red"], "answer": "B"}')
     Response(steps=['The sign is red'], answer='B', status='valid', truncated=False)
@@ -122,8 +121,8 @@ def _parse(text: str, encodings: int) -> Response:
     if status is not None:
         return _unusable(status)
     stripped = text.strip()
-    protected = protect_latex(stripped)
     if stripped[0] in '{["' and stripped[-1] in '}]"' and _count(stripped, _SHAPING) <= _SOUND_MARKS:
+        protected = protect_latex(stripped)
         value = decoded(protected, strict=True)
         if protected == stripped and _is_exact(value):
             return _exact(value)

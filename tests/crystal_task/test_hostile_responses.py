@@ -173,18 +173,13 @@ PIECES = (
 )
 
 
-def seconds_of(text: str) -> float:
-    start = time.process_time()
-    parse_response(text)
-    return time.process_time() - start
-
-
 @pytest.mark.parametrize("piece", PIECES)
 def test_no_text_of_five_megabytes_takes_long(piece):
     begin, part = (PREFIX, piece.removeprefix(PREFIX)) if piece.startswith(PREFIX) else ("", piece)
     text = (begin + part * (5_000_000 // len(part)))[:5_000_000]
-    # A busy machine slows one run down, not the better of two.
-    assert seconds_of(text) < LIMIT_S or seconds_of(text) < LIMIT_S
+    begin = time.thread_time()
+    assert parse_response(text).status in STATUSES
+    assert time.thread_time() - begin < LIMIT_S
 
 
 def test_of_a_text_with_a_million_marks_both_ends_are_read():

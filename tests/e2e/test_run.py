@@ -49,7 +49,9 @@ def test_a_run_that_the_harness_calls_a_success_fails_where_it_wrote_nothing(tin
     assert done.returncode == 1
     assert "Traceback" in done.stdout
     last = done.stdout.strip().splitlines()[-1]
-    assert last.startswith(f"crystal-eval: The run wrote no results for crystal_mini under out/{tiny.parent.name}__")
+    assert last.startswith(
+        f"crystal-eval: The run wrote no results for crystal_mini under out/{tiny.parent.name}__{tiny.name}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -155,8 +155,6 @@ def in_a_process_of_its_own(action):
 def test_a_hostile_response_is_scored_in_time_and_memory(task, text, status, expected):
     record, seconds = in_a_process_of_its_own(lambda: task.record(0, text))
     assert isinstance(record, dict), record
-    if seconds >= LIMIT_S:  # a busy machine slows one run down, not the better of two
-        seconds = in_a_process_of_its_own(lambda: task.record(0, text))[1]
     assert seconds < LIMIT_S
     details = record["crystal"]
     assert status is None or details["status"] == status
